@@ -1,0 +1,3 @@
+"""Elastic deep-learning training that holds its deadlines."""
+
+__version__ = "0.1.0"
