@@ -1,0 +1,59 @@
+# Each target sets up what it needs; a second run finds it done.
+
+PYTHON ?= python3
+export PYTHON
+
+VENV := .venv
+BIN  := $(VENV)/bin
+PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-big check format bench clean
+
+help: ## list these targets
+	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/lab.stamp ## replay the bundled trace under every policy: a table, and demo/replay.png
+	@mkdir -p demo
+	$(BIN)/tenuto replay lab-200 --policy all --cluster n8g8 --picture demo/replay.png
+
+test: check ## the checks, then every test that takes seconds
+	@tools/debian-packages || echo "Tests that need these packages are skipped and listed."
+	$(BIN)/pytest -m 'not big' --numprocesses auto --maxprocesses 8 --dist worksteal
+
+test-big: $(VENV)/dev.stamp ## the tests that take minutes
+	$(BIN)/pytest -m big --durations 0
+
+check: $(VENV)/dev.stamp ## ruff, mypy, import-linter
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/dev.stamp ## put the code into shape
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(VENV)/lab.stamp ## jobs per second and CPU seconds of a replay
+	$(BIN)/python benchmarks/replay.py
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# pip is the last thing that venv makes: where it stands, the environment is whole.
+$(BIN)/pip:
+	@tools/debian-packages python3-venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "tenuto needs Python 3.11 or newer; name one with make PYTHON=..." >&2; exit 1; }
+	@echo "Creating $(VENV); the first installation takes a minute or two."
+	@$(PYTHON) -m venv --clear $(VENV)
+
+$(VENV)/lab.stamp: pyproject.toml | $(BIN)/pip
+	@$(PIP) install --editable '.[lab]'
+	@touch $@
+
+# What the tests need includes what the demo needs.
+$(VENV)/dev.stamp: pyproject.toml | $(BIN)/pip
+	@$(PIP) install --editable '.[lab,dev]'
+	@touch $(VENV)/lab.stamp $@
