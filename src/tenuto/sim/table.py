@@ -10,7 +10,6 @@ import csv
 import io
 import itertools
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +19,6 @@ import numpy as np
 
 from tenuto.errors import InputInvalid, Place
 from tenuto.model.columns import Flags, Floats, Ints
-
-# float() also takes "1_000", "nan", "infinity" and digits of every script; a data file should not.
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 # The largest number up to which a float counts in steps of one.
 _LARGEST_WHOLE = 2.0**53
@@ -58,11 +54,15 @@ class Table:
 
     def numbers(self, column: str) -> Floats:
         """All cells of a column as finite numbers."""
-        return np.array([self.number(row, column, cell) for row, cell in enumerate(self.column(column))])
+        cells = self.column(column)
+        numbers = np.array([plain_number(cell) for cell in cells])
+        for row in np.flatnonzero(~np.isfinite(numbers)).tolist():
+            self.number(row, column, cells[row])
+        return numbers
 
     def number(self, row: int, column: str, cell: str) -> float:
         """One cell as a finite number."""
-        number = float(cell) if _NUMBER.fullmatch(cell) else math.inf
+        number = plain_number(cell)
         if not math.isfinite(number):
             what = f"{cell!r} is not a number" if cell else "a number is missing"
             self.refuse(what, "Write a plain number such as 3600 or 0.5", row=row, column=column)
@@ -80,6 +80,17 @@ class Table:
         if not holds.all():
             row = int(np.argmin(holds))
             self.refuse(f"{self.column(column)[row]!r} {problem}", remedy, row=row, column=column)
+
+
+def plain_number(cell: str) -> float:
+    """Read a number written in plain digits; anything else is NaN."""
+    # float() also takes "1_000" and digits of every script; a data file should not.
+    if not cell.isascii() or "_" in cell:
+        return math.nan
+    try:
+        return float(cell)
+    except ValueError:
+        return math.nan
 
 
 def read_text(path: Path) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
-from tenuto.model.columns import Flags, Floats, Ints
+import numpy as np
+
+from tenuto.model.columns import Flags, Floats, Ints, frozen
 
 
 @dataclass(frozen=True)
@@ -38,3 +41,27 @@ class Trace:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+
+def in_order_of_submission(trace: Trace) -> Trace:
+    """Sort jobs that stand in the order of their file, and freeze their columns."""
+    order = np.argsort(trace.submitted, kind="stable")
+    places = order.tolist()
+    return replace(
+        trace,
+        ids=_picked(trace.ids, places),
+        models=_picked(trace.models, places),
+        batch=frozen(trace.batch[order]),
+        submitted=frozen(trace.submitted[order]),
+        steps=frozen(trace.steps[order]),
+        deadline=frozen(trace.deadline[order]),
+        best_effort=frozen(trace.best_effort[order]),
+        requested=frozen(trace.requested[order]),
+        duration=frozen(trace.duration[order]),
+        position=frozen(trace.position[order]),
+        line=frozen(trace.line[order]),
+    )
+
+
+def _picked(column: tuple[str, ...], places: Iterable[int]) -> tuple[str, ...]:
+    return tuple(column[place] for place in places)

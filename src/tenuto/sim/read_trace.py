@@ -1,0 +1,157 @@
+"""Traces from files: ours, the reference's and the published ones, told apart only by their columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from tenuto.model.columns import Flags, Floats
+from tenuto.sim.table import Table, parse_table, read_text
+from tenuto.sim.trace import Trace, in_order_of_submission
+
+# Where a file has several spellings of one thing, the first one counts: the reference's own precedence.
+SPELLINGS = {
+    "id": ("job_id",),
+    "submission": ("submission_time", "submit_time", "submitted"),
+    "work": ("iteration", "num_iteration", "steps"),
+    "model": ("model_name", "model"),
+    "deadline": ("deadline", "ddl"),
+    "batch": ("batch_size", "global_batch"),
+    "request": ("num_gpu", "slots"),
+    "duration": ("duration",),
+}
+FLAG = "best_effort"
+
+# A published raw log has none of these: it tells when jobs came and how long they ran, not what they were.
+_ONLY_WHEN_SIMULATABLE = ("work", "model", "deadline", "batch")
+
+
+def read_trace(path: Path) -> Trace:
+    """Read a trace that can be replayed: comma separated, or blank separated if the name ends in `.txt`."""
+    return parse_trace(read_text(path), file=str(path), name=path.stem)
+
+
+def parse_trace(text: str, *, file: str, name: str) -> Trace:
+    """Make a trace of a file's text; `file` names it in messages."""
+    table = parse_table(text, file)
+    spelled = _spellings(table)
+    submitted = _submission(table, spelled["submission"])
+    deadline, best_effort = _deadlines(table, spelled["deadline"], submitted, spelled["submission"])
+    return in_order_of_submission(
+        Trace(
+            name=name,
+            source=file,
+            ids=_ids(table, spelled["id"]),
+            models=_models(table, spelled["model"]),
+            batch=table.whole_numbers(spelled["batch"]),
+            submitted=submitted,
+            steps=_above_zero(table, spelled["work"]),
+            deadline=deadline,
+            best_effort=best_effort,
+            requested=table.whole_numbers(spelled["request"]),
+            duration=_above_zero(table, spelled["duration"]),
+            position=np.arange(len(table.rows), dtype=np.int64),
+            line=np.array(table.lines, dtype=np.int64),
+        )
+    )
+
+
+def _spellings(table: Table) -> dict[str, str]:
+    found = {
+        meaning: next((name for name in names if table.has(name)), None)
+        for meaning, names in SPELLINGS.items()
+    }
+    if not any(found[meaning] for meaning in _ONLY_WHEN_SIMULATABLE) and found["duration"]:
+        table.refuse(
+            "this is a raw log: it does not say which model each job trains, nor by when",
+            f"Make a trace of it first: tenuto trace convert {table.file}",
+            column=SPELLINGS["model"][0],
+        )
+    spelled: dict[str, str] = {}
+    for meaning, name in found.items():
+        if name is None:
+            names = SPELLINGS[meaning]
+            table.refuse(
+                f"the header has no column for the {meaning}",
+                f"Name it {' or '.join(names)}",
+                column=names[0],
+            )
+        spelled[meaning] = name
+    return spelled
+
+
+def _ids(table: Table, column: str) -> tuple[str, ...]:
+    ids = table.column(column)
+    first_row: dict[str, int] = {}
+    for row, name in enumerate(ids):
+        if not name:
+            table.refuse("the job has no id", "Give each job an id of its own", row=row, column=column)
+        if "\n" in name or "\r" in name:
+            table.refuse(f"{name!r} runs over a line end", "Write the id on one line", row=row, column=column)
+        if first_row.setdefault(name, row) != row:
+            line = table.lines[first_row[name]]
+            table.refuse(
+                f"job {name!r} is already on line {line}",
+                "Give each job an id of its own",
+                row=row,
+                column=column,
+            )
+    return tuple(ids)
+
+
+def _models(table: Table, column: str) -> tuple[str, ...]:
+    models = table.column(column)
+    if "" in models:
+        row = models.index("")
+        table.refuse(
+            "the job has no model", "Write the model's name as in the profiles", row=row, column=column
+        )
+    return tuple(models)
+
+
+def _submission(table: Table, column: str) -> Floats:
+    submitted = table.numbers(column)
+    table.require(
+        submitted >= 0, column, "is negative", "Times count in seconds from the beginning, 0 or more"
+    )
+    return submitted
+
+
+def _above_zero(table: Table, column: str) -> Floats:
+    numbers = table.numbers(column)
+    table.require(numbers > 0, column, "is not above 0", "Write a number above 0, or leave the job out")
+    return numbers
+
+
+def _deadlines(table: Table, column: str, submitted: Floats, submission: str) -> tuple[Floats, Flags]:
+    cells = table.column(column)
+    marks = table.column(FLAG) if table.has(FLAG) else ["0"] * len(cells)
+    best_effort = np.array(
+        [
+            _is_best_effort(table, row, mark, cell)
+            for row, (mark, cell) in enumerate(zip(marks, cells, strict=True))
+        ]
+    )
+    deadline = np.array(
+        [
+            np.inf if free else table.number(row, column, cells[row])
+            for row, free in enumerate(best_effort.tolist())
+        ]
+    )
+    table.require(
+        deadline > submitted,
+        column,
+        f"is not after the job's {submission}",
+        "Write the time by which the job must be done, in seconds from the beginning of the trace",
+    )
+    return deadline, best_effort
+
+
+def _is_best_effort(table: Table, row: int, mark: str, deadline: str) -> bool:
+    """Read the mark; where it is left empty, a job without a deadline is best effort."""
+    if mark not in ("", "0", "1"):
+        table.refuse(
+            f"{mark!r} is neither 0 nor 1", "Write 1 for a best-effort job, else 0", row=row, column=FLAG
+        )
+    return mark == "1" or (mark == "" and deadline == "")
