@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from tenuto.model.cluster import Cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # The reference's cluster files, as they are: n1g2 really is two nodes of one slot, and the larger ones are
 # split over switches.

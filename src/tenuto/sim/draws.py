@@ -6,12 +6,16 @@ The streams are CPython's: the reference's traces come out bit by bit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import TYPE_CHECKING
 
 from tenuto.errors import InputInvalid
-from tenuto.model.curve import Profiles
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tenuto.model.curve import Profiles
 
 Template = tuple[str, int]
 """A model and its global batch."""
@@ -53,7 +57,7 @@ class Wishes:
         if not LEAST_TIGHTNESS <= self.min_tightness <= self.max_tightness < float("inf"):
             raise InputInvalid(
                 f"tightness from {self.min_tightness:g} to {self.max_tightness:g} is not a range",
-                remedy=f"Choose --min-tightness of at least {LEAST_TIGHTNESS} and --max-tightness not below it",
+                remedy=f"Choose --min-tightness from {LEAST_TIGHTNESS} up and --max-tightness not below it",
             )
         if not 0 <= self.best_effort_share <= 1:
             raise InputInvalid(

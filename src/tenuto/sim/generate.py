@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from random import Random
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tenuto.errors import InputInvalid
-from tenuto.model.curve import Profiles
 from tenuto.sim.draws import TemplateDraws, WishDraws, Wishes, stream
 from tenuto.sim.trace import Trace, in_order_of_submission
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from random import Random
+
+    from tenuto.model.curve import Profiles
 
 # Up to which draw from 0 to 1 a job gets how many slots.
 _SHARES = ((0.83, 1), (0.86, 2), (0.89, 4), (0.99, 8), (1.0, 16))

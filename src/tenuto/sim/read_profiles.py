@@ -8,14 +8,16 @@ Our format is long, one measurement per line, so that a gap needs no placeholder
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tenuto.errors import InputInvalid, Place
 from tenuto.model.curve import Curve, Profiles
 from tenuto.sim.table import Table, parse_table, read_text, require_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 BUILT_IN = ("a100", "t4")
 

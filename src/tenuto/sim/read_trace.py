@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tenuto.model.columns import Flags, Floats
 from tenuto.sim.table import Table, parse_table, read_text
 from tenuto.sim.trace import Trace, in_order_of_submission
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tenuto.model.columns import Flags, Floats
 
 # Where a file has several spellings of one thing, the first one counts: the reference's own precedence.
 SPELLINGS = {
@@ -22,9 +26,6 @@ SPELLINGS = {
     "duration": ("duration",),
 }
 FLAG = "best_effort"
-
-# A published raw log has none of these: it tells when jobs came and how long they ran, not what they were.
-_ONLY_WHEN_SIMULATABLE = ("work", "model", "deadline", "batch")
 
 
 def read_trace(path: Path) -> Trace:
@@ -42,7 +43,7 @@ def parse_trace(text: str, *, file: str, name: str) -> Trace:
         Trace(
             name=name,
             source=file,
-            ids=_ids(table, spelled["id"]),
+            ids=table.ids(spelled["id"]),
             models=_models(table, spelled["model"]),
             batch=table.whole_numbers(spelled["batch"]),
             submitted=submitted,
@@ -57,12 +58,18 @@ def parse_trace(text: str, *, file: str, name: str) -> Trace:
     )
 
 
+def is_raw(table: Table) -> bool:
+    """Tell whether a file is a raw log: it says how long jobs ran, but not what they were."""
+    missing = ("work", "model", "deadline", "batch")
+    return table.has("duration") and not any(table.has(name) for what in missing for name in SPELLINGS[what])
+
+
 def _spellings(table: Table) -> dict[str, str]:
     found = {
         meaning: next((name for name in names if table.has(name)), None)
         for meaning, names in SPELLINGS.items()
     }
-    if not any(found[meaning] for meaning in _ONLY_WHEN_SIMULATABLE) and found["duration"]:
+    if is_raw(table):
         table.refuse(
             "this is a raw log: it does not say which model each job trains, nor by when",
             f"Make a trace of it first: tenuto trace convert {table.file}",
@@ -79,25 +86,6 @@ def _spellings(table: Table) -> dict[str, str]:
             )
         spelled[meaning] = name
     return spelled
-
-
-def _ids(table: Table, column: str) -> tuple[str, ...]:
-    ids = table.column(column)
-    first_row: dict[str, int] = {}
-    for row, name in enumerate(ids):
-        if not name:
-            table.refuse("the job has no id", "Give each job an id of its own", row=row, column=column)
-        if "\n" in name or "\r" in name:
-            table.refuse(f"{name!r} runs over a line end", "Write the id on one line", row=row, column=column)
-        if first_row.setdefault(name, row) != row:
-            line = table.lines[first_row[name]]
-            table.refuse(
-                f"job {name!r} is already on line {line}",
-                "Give each job an id of its own",
-                row=row,
-                column=column,
-            )
-    return tuple(ids)
 
 
 def _models(table: Table, column: str) -> tuple[str, ...]:

@@ -10,15 +10,18 @@ import csv
 import io
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from tenuto.errors import InputInvalid, Place
-from tenuto.model.columns import Flags, Floats, Ints
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tenuto.model.columns import Flags, Floats, Ints
 
 # The largest number up to which a float counts in steps of one.
 _LARGEST_WHOLE = 2.0**53
@@ -74,6 +77,26 @@ class Table:
         whole = (numbers == np.floor(numbers)) & (numbers >= 1) & (numbers < _LARGEST_WHOLE)
         self.require(whole, column, "is not a whole number of 1 or more", "Write a number such as 1, 2 or 64")
         return numbers.astype(np.int64)
+
+    def ids(self, column: str) -> tuple[str, ...]:
+        """All cells of a column as names on one line, no two alike."""
+        ids = self.column(column)
+        first_row: dict[str, int] = {}
+        for row, name in enumerate(ids):
+            if not name:
+                self.refuse("the job has no id", "Give each job an id of its own", row=row, column=column)
+            if "\n" in name or "\r" in name:
+                self.refuse(
+                    f"{name!r} runs over a line end", "Write the id on one line", row=row, column=column
+                )
+            if first_row.setdefault(name, row) != row:
+                self.refuse(
+                    f"job {name!r} is already on line {self.lines[first_row[name]]}",
+                    "Give each job an id of its own",
+                    row=row,
+                    column=column,
+                )
+        return tuple(ids)
 
     def require(self, holds: Flags, column: str, problem: str, remedy: str) -> None:
         """Refuse the first row for which something does not hold."""

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
 from tenuto.errors import InputInvalid, Place
-from tenuto.model.columns import Flags
 from tenuto.sim.table import delimiter_of
-from tenuto.sim.trace import Trace
 from tenuto.sim.whole_file import whole_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tenuto.model.columns import Flags
+    from tenuto.sim.trace import Trace
 
 
 class Form(StrEnum):
