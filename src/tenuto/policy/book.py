@@ -1,0 +1,150 @@
+"""The book of reservations while a round works on it: carried over, trimmed, extended, written anew."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tenuto.compiled import compiled
+from tenuto.model.columns import Floats, Ints
+from tenuto.policy.free import Free, all_free
+from tenuto.policy.share import TOLERANCE, Runner, Segments, Terms, follow
+
+
+class Jobs(NamedTuple):
+    """The columns of a snapshot that planning needs; `held` are levels here, `todo` includes the margin."""
+
+    number: Ints
+    deadline: Floats
+    todo: Floats
+    held: Ints
+    ready: Floats
+    changed: Floats
+    rate: Floats
+    useful: Floats
+
+
+class Book(NamedTuple):
+    """Segments of each row's reservation: `count[i]` of them from `offset[i]` on; none without a promise.
+
+    `used` entries of the pool `at`, `size` are taken. Kernels that write may outgrow it: callers go on with
+    the book they get back.
+    """
+
+    offset: Ints
+    count: Ints
+    end: Floats
+    at: Floats
+    size: Ints
+    used: int
+
+
+@compiled
+def runner(jobs: Jobs, i: int) -> Runner:
+    """One row as a runner."""
+    return Runner(jobs.todo[i], jobs.held[i], jobs.ready[i], jobs.rate[i], jobs.useful[i])
+
+
+@compiled
+def empty_book(rows: int) -> Book:
+    """Nothing is promised."""
+    return Book(
+        np.zeros(rows, dtype=np.int64),
+        np.zeros(rows, dtype=np.int64),
+        np.zeros(rows, dtype=np.float64),
+        np.empty(4 * rows + 64, dtype=np.float64),
+        np.empty(4 * rows + 64, dtype=np.int64),
+        0,
+    )
+
+
+@compiled
+def write(book: Book, i: int, at: Floats, size: Ints, end: float) -> Book:
+    """Enter a row's reservation, replacing what it had."""
+    at_pool, size_pool = book.at, book.size
+    need = book.used + len(at)
+    if need > len(at_pool):
+        at_pool = np.concatenate((at_pool, np.empty(need + 64, dtype=np.float64)))
+        size_pool = np.concatenate((size_pool, np.empty(need + 64, dtype=np.int64)))
+    at_pool[book.used : need] = at
+    size_pool[book.used : need] = size
+    book.offset[i] = book.used
+    book.count[i] = len(at)
+    book.end[i] = end
+    return Book(book.offset, book.count, book.end, at_pool, size_pool, need)
+
+
+@compiled
+def segments_of(book: Book, i: int) -> Segments:
+    """A row's segments."""
+    first, last = book.offset[i], book.offset[i] + book.count[i]
+    return Segments(book.at[first:last], book.size[first:last])
+
+
+@compiled
+def owed_now(book: Book, i: int) -> int:
+    """Slots that a row's reservation gives it at the present moment."""
+    return int(book.size[book.offset[i]]) if book.count[i] > 0 else 0
+
+
+@compiled
+def carry(now: float, jobs: Jobs, terms: Terms, old_number: Ints, old: Book) -> tuple[Book, Ints]:
+    """Bring the last round's reservations up to date and drop those of jobs that are gone.
+
+    What lies behind is cut off, and so is what a job no longer needs because it ran faster than reserved.
+    The second value lists the rows that have fallen behind: their reservations no longer suffice.
+    """
+    rows = len(jobs.todo)
+    book = empty_book(rows)
+    behind = np.empty(rows, dtype=np.int64)
+    late = 0
+    r = 0
+    for i in range(rows):
+        while r < len(old_number) and old_number[r] < jobs.number[i]:
+            r += 1
+        if r == len(old_number) or old_number[r] != jobs.number[i]:
+            continue
+        first, last = old.offset[r], old.offset[r] + old.count[r]
+        while first + 1 < last and old.at[first + 1] <= now:
+            first += 1
+        finish = follow(now, runner(jobs, i), terms, old.at[first:last], old.size[first:last])
+        if finish > old.end[r] + TOLERANCE / 2:
+            behind[late] = i
+            late += 1
+            finish = max(old.end[r], now)
+        while last - first > 1 and old.at[last - 1] >= finish:
+            last -= 1
+        book = write(book, i, old.at[first:last], old.size[first:last], finish)
+    return book, behind[:late]
+
+
+@compiled
+def left_free(now: float, capacity: int, book: Book) -> Free:
+    """What all reservations together leave free, by one sweep over their beginnings and ends."""
+    edges = 2 * book.used
+    time = np.empty(edges, dtype=np.float64)
+    change = np.empty(edges, dtype=np.int64)
+    e = 0
+    for i in range(len(book.count)):
+        first, last = book.offset[i], book.offset[i] + book.count[i]
+        for k in range(first, last):
+            until = book.at[k + 1] if k + 1 < last else book.end[i]
+            begin = max(book.at[k], now)
+            if until <= begin or book.size[k] == 0:
+                continue
+            time[e] = begin
+            change[e] = -book.size[k]
+            time[e + 1] = until
+            change[e + 1] = book.size[k]
+            e += 2
+    free = all_free(now, capacity, e + 16)
+    order = np.argsort(time[:e])
+    k = 0
+    for edge in order:
+        if time[edge] > free.at[k]:
+            k += 1
+            free.at[k] = time[edge]
+            free.slots[k] = free.slots[k - 1]
+        free.slots[k] += change[edge]
+    return Free(free.at, free.slots, k + 1)
