@@ -53,6 +53,11 @@ class Converted:
     trace: Trace
     left_out: Mapping[LeftOut, int]
 
+    @property
+    def left_out_count(self) -> int:
+        """All jobs that were left out."""
+        return sum(self.left_out.values())
+
 
 def convert(path: Path, seed: int, wishes: Wishes, profiles: Profiles) -> Converted:
     """Make a trace of any file of jobs; one that is a trace already is taken as it is."""
