@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from tenuto.model.columns import Ints
+from tenuto.model.columns import Flags, Ints
 
 
 class Answer(StrEnum):
@@ -38,9 +38,11 @@ class Verdict:
     answer: Answer
     why: Why
     promised: float | None = None
-    """The finish that is guaranteed."""
+    """The finish that is guaranteed: the deadline."""
+    expected: float | None = None
+    """The finish according to the reservation, without any spare slots."""
     share: int | None = None
-    """The slots that are reserved at first."""
+    """The most slots that the reservation ever holds."""
     earliest: float | None = None
     """When it could be done at the earliest beside the promises already given; with a refusal."""
 
@@ -75,6 +77,8 @@ class Decision:
     wake_at: float
     """When the policy wants to be asked again if nothing else happens; `inf` for not at all."""
     memory: Any = None
+    pinned: Flags | None = None
+    """Rows that must not be moved to other slots, because the cost would break their promise."""
 
 
 class ActionKind(StrEnum):

@@ -33,7 +33,7 @@ TOO_LARGE = Verdict(Answer.UNSCHEDULABLE, Why.TOO_LARGE)
 
 def terms_of(snap: Snapshot) -> Terms:
     """The sizes and what reaching them costs."""
-    return Terms(snap.sizes, snap.cost.start, snap.cost.rescale)
+    return Terms(snap.sizes, snap.cost.start, snap.cost.rescale, snap.cost.move)
 
 
 def jobs_of(snap: Snapshot) -> Jobs:

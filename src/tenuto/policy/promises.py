@@ -67,8 +67,16 @@ def plan_together(
 
 
 @compiled
-def mend(now: float, jobs: Jobs, terms: Terms, behind: Ints, book: Book, free: Free) -> tuple[Book, Free]:
-    """Plan rows anew whose reservations no longer suffice; late if nothing in time is left for them."""
+def mend(
+    now: float, capacity: int, jobs: Jobs, terms: Terms, order: Ints, behind: Ints, book: Book, free: Free
+) -> tuple[Book, Free]:
+    """Plan anew because the reservations of some rows no longer suffice.
+
+    All promised jobs together if that saves them all; else only those rows, late if nothing better is left.
+    """
+    fits, new_book, new_free = plan_together(now, capacity, jobs, terms, order, book.count > 0)
+    if fits:
+        return new_book, new_free
     for i in behind:
         old = segments_of(book, i)
         free = take_segments(free, old.at, old.size, book.end[i], -1)

@@ -26,6 +26,7 @@ class Terms(NamedTuple):
     sizes: Ints
     start: Floats
     rescale: Floats
+    move: Floats
 
 
 class Runner(NamedTuple):

@@ -189,6 +189,28 @@ def settle(now: float, jobs: Jobs, terms: Terms, owed: Ints, level: Ints, book: 
 
 
 @compiled
+def pin(now: float, jobs: Jobs, terms: Terms, level: Ints, book: Book, free: Free) -> Flags:
+    """Hold room for one move of every row that keeps its size; who finds none must stay where it is."""
+    pinned = np.zeros(len(level), dtype=np.bool_)
+    for i in range(len(level)):
+        if book.count[i] == 0 or level[i] == NOTHING or level[i] != jobs.held[i]:
+            continue
+        paid = now + terms.move[level[i]]
+        moved = Runner(jobs.todo[i], level[i], paid, jobs.rate[i], jobs.useful[i])
+        plan = segments_of(book, i)
+        latest = follow(paid, moved, terms, plan.at, plan.size)
+        if latest <= book.end[i]:
+            continue
+        last = plan.size[-1]
+        if latest <= jobs.deadline[i] - TOLERANCE and least_free(free, book.end[i], latest) >= last:
+            free = take(free, book.end[i], latest, last)
+            book.end[i] = latest
+        else:
+            pinned[i] = True
+    return pinned
+
+
+@compiled
 def next_wake(moment: Moment, jobs: Jobs, terms: Terms, level: Ints, spare: int, book: Book) -> float:
     """When the next reservation asks for more than its job has, or a size has lasted long enough to grow."""
     wake = np.inf
@@ -217,8 +239,11 @@ def _could_grow(jobs: Jobs, terms: Terms, i: int, level: int, spare: int) -> boo
 @compiled
 def distribute(
     moment: Moment, capacity: int, jobs: Jobs, terms: Terms, order: Ints, urgent: Flags, refused: Flags, book: Book, free: Free
-) -> tuple[Ints, float]:
-    """Give every row what it is owed, then spend the rest. Returns the levels and when to look again."""
+) -> tuple[Ints, float, Flags]:
+    """Give every row what it is owed, then spend the rest.
+
+    Returns the levels, when to look again, and which rows must not be moved.
+    """
     rows = len(jobs.todo)
     owed = np.empty(rows, dtype=np.int64)
     spare = capacity
@@ -238,5 +263,6 @@ def distribute(
             allowed[i] = False
     spare = serve_empty_handed(jobs, terms, order, urgent, allowed, level, spare)
     spare = serve_by_price(jobs, terms, allowed, level, spare)
-    settle(moment.now, jobs, terms, owed, level, book, free)
-    return level, next_wake(moment, jobs, terms, level, spare, book)
+    free = settle(moment.now, jobs, terms, owed, level, book, free)
+    pinned = pin(moment.now, jobs, terms, level, book, free)
+    return level, next_wake(moment, jobs, terms, level, spare, book), pinned

@@ -1,0 +1,156 @@
+"""Buddy placement: a job that fits on one node is never split, a larger one gets whole nodes.
+
+Who keeps its size keeps its slots. If holes leave no place for somebody, as few small jobs as possible are
+moved out of the way, and only if that fails everybody is packed anew, largest first. With sizes and nodes in
+powers of two that always succeeds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tenuto.compiled import compiled
+from tenuto.model.columns import Flags, Ints
+from tenuto.rounds.site import Site, clear, guests, occupy, remove, row_of, was_on, widest, width
+
+
+@compiled
+def buddy(first_slot: Ints, layout: Ints, number: Ints, held: Ints, sizes: Ints, pinned: Flags) -> Ints:
+    """Place all jobs of the given sizes."""
+    moving = sizes != held
+    site = clear(first_slot, layout, number, moving)
+    if not _put_all(site, number, held, sizes, moving, pinned):
+        loose = ~pinned | moving
+        site = clear(first_slot, layout, number, loose)
+        if not _put_all(site, number, held, sizes, loose, pinned):
+            everybody = np.ones(len(number), dtype=np.bool_)
+            site = clear(first_slot, layout, number, everybody)
+            _put_all(site, number, held, sizes, everybody, pinned)
+    return site.layout
+
+
+@compiled
+def _put_all(site: Site, number: Ints, held: Ints, sizes: Ints, moving: Flags, pinned: Flags) -> bool:
+    """Place the moving jobs, largest first; among equals those that run already."""
+    rows = np.flatnonzero(moving & (sizes > 0))
+    complete = True
+    for row in rows[np.argsort(-2 * sizes[rows] - (held[rows] > 0), kind="mergesort")]:
+        if not put(site, number[row], sizes[row]):
+            complete &= _make_room(site, number, sizes, moving, pinned, sizes[row]) and put(
+                site, number[row], sizes[row]
+            )
+    return complete
+
+
+@compiled
+def _best_node(site: Site, job: int, slots: int) -> int:
+    """The node for a job that fits on one: its own if it can stay, else the fullest one with room."""
+    best = -1
+    for node in range(len(site.free)):
+        if site.free[node] < slots:
+            continue
+        if was_on(site, node, job):
+            return node
+        if best < 0 or site.free[node] < site.free[best]:
+            best = node
+    return best
+
+
+@compiled
+def _best_whole_node(site: Site, job: int) -> int:
+    """The idle node for a part of a large job: its own, else the one where fewest others must give way."""
+    best, least = -1, 0
+    for node in range(len(site.free)):
+        if site.free[node] == 0 or site.free[node] < width(site, node):
+            continue
+        strangers = -1 if was_on(site, node, job) else guests(site, node, job)
+        if best < 0 or strangers < least:
+            best, least = node, strangers
+    return best
+
+
+@compiled
+def put(site: Site, job: int, slots: int) -> bool:
+    """Place one job; False, and nothing changed, if there is no place for it."""
+    node = _best_node(site, job, slots)
+    if node >= 0:
+        occupy(site, node, job, slots)
+        return True
+    if slots < widest(site):
+        return False
+    rest = slots
+    while rest > 0:
+        node = _best_whole_node(site, job)
+        if node < 0 and rest < slots:
+            node = _best_node(site, job, rest)
+        if node < 0:
+            remove(site, job)
+            return False
+        part = min(rest, site.free[node])
+        occupy(site, node, job, part)
+        rest -= part
+    return True
+
+
+@compiled
+def _make_room(site: Site, number: Ints, sizes: Ints, moving: Flags, pinned: Flags, slots: int) -> bool:
+    """Empty nodes, cheapest first, until a job of that size fits; False if somebody found no other place."""
+    need = slots
+    closed = np.zeros(len(site.free), dtype=np.bool_)
+    if slots >= widest(site):
+        for node in range(len(site.free)):
+            if site.free[node] == width(site, node):
+                closed[node] = True
+                need -= width(site, node)
+    while need > 0:
+        target = min(need, widest(site))
+        node = _cheapest(site, number, sizes, moving, pinned, closed, target)
+        if node < 0:
+            return False
+        closed[node] = True
+        if not _empty(site, number, sizes, closed, node, target):
+            return False
+        need -= target
+    return True
+
+
+@compiled
+def _cheapest(
+    site: Site, number: Ints, sizes: Ints, moving: Flags, pinned: Flags, closed: Flags, slots: int
+) -> int:
+    """The node that needs the fewest slots emptied to have that many idle, by moving smaller jobs only."""
+    best = -1
+    for node in range(len(site.free)):
+        if closed[node] or width(site, node) < slots:
+            continue
+        movable = site.free[node]
+        for slot in range(site.first_slot[node], site.first_slot[node + 1]):
+            row = -1 if site.layout[slot] < 0 else row_of(number, site.layout[slot])
+            if row >= 0 and not moving[row] and not pinned[row] and sizes[row] < slots:
+                movable += 1
+        if movable >= slots and (best < 0 or site.free[node] > site.free[best]):
+            best = node
+    return best
+
+
+@compiled
+def _empty(site: Site, number: Ints, sizes: Ints, closed: Flags, node: int, slots: int) -> bool:
+    """Move jobs from a node to others until that many slots are idle, the largest that are not too many first."""
+    while site.free[node] < slots:
+        chosen, most = -1, 0
+        for slot in range(site.first_slot[node], site.first_slot[node + 1]):
+            row = -1 if site.layout[slot] < 0 else row_of(number, site.layout[slot])
+            if row >= 0 and most < sizes[row] < slots:
+                chosen, most = row, sizes[row]
+        if chosen < 0:
+            return False
+        target = -1
+        for other in range(len(site.free)):
+            if not closed[other] and site.free[other] >= most:
+                if target < 0 or site.free[other] < site.free[target]:
+                    target = other
+        if target < 0:
+            return False
+        remove(site, number[chosen])
+        occupy(site, target, number[chosen], most)
+    return True
