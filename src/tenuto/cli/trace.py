@@ -124,7 +124,7 @@ def convert(
     """Write a trace in another form, or make one of a raw cluster log.
 
     A raw log (job_id, submission_time, duration, num_gpu) says nothing of models and deadlines: they are
-    drawn by lot, and jobs that cannot be replayed are left out and counted. For a trace only its form changes.
+    drawn by lot; jobs that cannot be replayed are left out and counted. Of a trace only the form changes.
     """
     _check_free(out, force)
     wishes = Wishes(min_tightness, max_tightness, best_effort)
