@@ -6,17 +6,13 @@ import hashlib
 import json
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from tenuto.cli.trace import app
 from tenuto.errors import InputInvalid
 from tenuto.sim.read_trace import read_trace
-
-if TYPE_CHECKING:
-    from click.testing import Result
 
 LOG = """\
 job_id,submission_time,duration,num_gpu

@@ -151,21 +151,21 @@ def test_the_bundled_trace_can_be_made_again_byte_for_byte(a100: Profiles) -> No
 
 
 BAD = {
-    "no jobs": ({"jobs": 0}, "--jobs of 1 or more"),
-    "negative time": ({"mean_interarrival": -1.0}, "--interarrival of 0"),
-    "endless time": ({"mean_interarrival": float("inf")}, "--interarrival of 0"),
-    "nan": ({"mean_interarrival": float("nan")}, "--interarrival of 0"),
-    "no slots": ({"max_slots": 0}, "--max-slots of 1 or more"),
-    "unprofiled slots": ({"max_slots": 3}, "--max-slots among 1, 2, 4, 8"),
-    "no time at all": ({"min_tightness": 0.0}, "--min-tightness from 0.01"),
-    "range upside down": ({"min_tightness": 2.0}, "--max-tightness not below it"),
-    "more than all": ({"best_effort_share": 1.5}, "--best-effort between 0 and 1"),
+    "no jobs": (replace(MIXED, jobs=0), "--jobs of 1 or more"),
+    "negative time": (replace(MIXED, mean_interarrival=-1.0), "--interarrival of 0"),
+    "endless time": (replace(MIXED, mean_interarrival=float("inf")), "--interarrival of 0"),
+    "nan": (replace(MIXED, mean_interarrival=float("nan")), "--interarrival of 0"),
+    "no slots": (replace(MIXED, max_slots=0), "--max-slots of 1 or more"),
+    "unprofiled slots": (replace(MIXED, max_slots=3), "--max-slots among 1, 2, 4, 8"),
+    "no time at all": (replace(MIXED, min_tightness=0.0), "--min-tightness from 0.01"),
+    "range upside down": (replace(MIXED, min_tightness=2.0), "--max-tightness not below it"),
+    "more than all": (replace(MIXED, best_effort_share=1.5), "--best-effort between 0 and 1"),
 }
 
 
-@pytest.mark.parametrize(("change", "remedy"), BAD.values(), ids=BAD.keys())
-def test_impossible_wishes_are_refused(a100: Profiles, change: dict[str, float], remedy: str) -> None:
+@pytest.mark.parametrize(("options", "remedy"), BAD.values(), ids=BAD.keys())
+def test_impossible_wishes_are_refused(a100: Profiles, options: GeneratorOptions, remedy: str) -> None:
     with pytest.raises(InputInvalid) as caught:
-        generate(replace(MIXED, **change), a100)
+        generate(options, a100)
 
     assert remedy in caught.value.remedy

@@ -7,6 +7,7 @@ import io
 import json
 import tarfile
 import zipfile
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -55,6 +56,7 @@ def a_zip(directory: Path, members: dict[str, bytes]) -> Path:
     return file
 
 
+Pack = Callable[[Path, dict[str, bytes]], Path]
 ARCHIVES = pytest.mark.parametrize("pack", [a_tar, a_zip])
 
 
@@ -92,7 +94,7 @@ def test_the_bundled_trace_is_known_to_everybody(library: Library) -> None:
 
 
 @ARCHIVES
-def test_every_csv_file_of_an_archive_is_kept(library: Library, tmp_path: Path, pack: type) -> None:
+def test_every_csv_file_of_an_archive_is_kept(library: Library, tmp_path: Path, pack: Pack) -> None:
     members = {f"traces/cluster{number:02}.csv": a_trace(number) for number in range(1, 12)}
     file = pack(tmp_path, members | {"traces/LICENSE": b"MIT", "traces/._cluster01.csv": b"\0"})
 
@@ -109,7 +111,7 @@ def test_a_name_stands_before_those_of_an_archives_files(library: Library, tmp_p
 
 
 @ARCHIVES
-def test_paths_in_an_archive_lead_nowhere(library: Library, tmp_path: Path, pack: type) -> None:
+def test_paths_in_an_archive_lead_nowhere(library: Library, tmp_path: Path, pack: Pack) -> None:
     outside = tmp_path / "outside.csv"
     file = pack(tmp_path, {"../../outside.csv": a_trace(), str(tmp_path / "absolute.csv"): a_trace()})
 
@@ -132,7 +134,7 @@ def test_links_in_an_archive_are_not_followed(library: Library, tmp_path: Path) 
 
 
 @ARCHIVES
-def test_one_bad_file_keeps_the_whole_archive_out(library: Library, tmp_path: Path, pack: type) -> None:
+def test_one_bad_file_keeps_the_whole_archive_out(library: Library, tmp_path: Path, pack: Pack) -> None:
     file = pack(tmp_path, {"good.csv": a_trace(), "in/bad.csv": a_trace() + b"\nx,1"})
 
     with pytest.raises(InputInvalid, match=r"traces\.\S+:in/bad\.csv, line 4, column 'iteration'"):
@@ -155,7 +157,7 @@ def test_a_bomb_is_not_unpacked(library: Library, tmp_path: Path, monkeypatch: p
 
 
 @ARCHIVES
-def test_a_damaged_archive_is_refused(library: Library, tmp_path: Path, pack: type) -> None:
+def test_a_damaged_archive_is_refused(library: Library, tmp_path: Path, pack: Pack) -> None:
     file = pack(tmp_path, {"a.csv": bytes(range(256)) * 500})
     content = bytearray(file.read_bytes())
     half = len(content) // 2
