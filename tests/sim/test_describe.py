@@ -100,6 +100,17 @@ def test_a_trace_is_drawn_as_the_files_name_says(tmp_path: Path, suffix: str) ->
     assert list(tmp_path.iterdir()) == [file]
 
 
+@pytest.mark.parametrize("suffix", BEGINNING)
+def test_the_same_trace_gives_the_same_picture(tmp_path: Path, suffix: str) -> None:
+    pytest.importorskip("matplotlib")
+    once, again = tmp_path / f"once{suffix}", tmp_path / f"again{suffix}"
+
+    draw_trace(a_trace(*FOUR_JOBS), once)
+    draw_trace(a_trace(*FOUR_JOBS), again)
+
+    assert again.read_bytes() == once.read_bytes()
+
+
 def test_a_trace_without_deadlines_is_drawn_too(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
 

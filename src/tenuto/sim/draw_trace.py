@@ -8,6 +8,7 @@ import numpy as np
 
 from tenuto.errors import InputInvalid, Place
 from tenuto.sim.describe import DAY_S, HOUR_S, arrivals_per_hour, load_of, tightness_of
+from tenuto.sim.whole_file import written_beside
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +40,8 @@ def draw_trace(trace: Trace, path: Path, cluster: Cluster | None = None) -> None
     _draw_tightness(tightness, trace)
     _draw_load(load, trace, cluster)
     figure.suptitle(f"{trace.name}: {len(trace):,} jobs")
-    _save(figure, path)
+    with written_beside(path) as part:
+        _save(figure, part)
 
 
 def _blank_figure() -> Figure:
@@ -54,18 +56,12 @@ def _blank_figure() -> Figure:
 
 
 def _save(figure: Figure, path: Path) -> None:
-    part = path.with_name(f".{path.stem}.part{path.suffix}")
-    try:
-        figure.savefig(part, dpi=120, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
-        part.replace(path)
-    except OSError as error:
-        raise InputInvalid(
-            f"the picture cannot be written ({error.strerror})",
-            remedy="Choose an existing directory in which you may write",
-            place=Place(str(path)),
-        ) from None
-    finally:
-        part.unlink(missing_ok=True)
+    import matplotlib as mpl
+
+    # Without the date and with fixed names inside, the same trace gives the same bytes.
+    undated = {"Date": None} if path.suffix.lower() == ".svg" else None
+    with mpl.rc_context({"svg.hashsalt": "tenuto"}):
+        figure.savefig(path, dpi=120, metadata=undated)
 
 
 def _draw_arrivals(axes: Axes, trace: Trace) -> None:

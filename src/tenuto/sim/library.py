@@ -23,7 +23,7 @@ from tenuto.errors import InputInvalid, Place
 from tenuto.sim.archive import TraceFile, files_in
 from tenuto.sim.read_trace import parse_trace
 from tenuto.sim.table import decode
-from tenuto.sim.whole_file import whole_file
+from tenuto.sim.whole_file import whole_file, written_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -197,8 +197,8 @@ def _entry_name(found: TraceFile, wanted: str | None, file: Path) -> str:
 
 def _keep(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with whole_file(path) as stream:
-        stream.write(content.decode("utf-8"))
+    with written_beside(path) as part:
+        part.write_bytes(content)
 
 
 def _verified(entry: Entry) -> Path:
