@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from tenuto.model.columns import Flags, Ints
+from tenuto.model.columns import Ints
 
 
 class Answer(StrEnum):
@@ -67,6 +67,10 @@ class Verdict:
                 return "this cluster is not large enough to run the job"
 
 
+GLADLY, RATHER_NOT, NEVER = 0, 1, 2
+"""What a move to other slots would do to a job: nothing; ask for a new plan; break its promise."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """What a policy wants: a size for every row of the snapshot, and answers to the newcomers."""
@@ -77,8 +81,10 @@ class Decision:
     wake_at: float
     """When the policy wants to be asked again if nothing else happens; `inf` for not at all."""
     memory: Any = None
-    pinned: Flags | None = None
-    """Rows that must not be moved to other slots, because the cost would break their promise."""
+    reluctance: Ints | None = None
+    """For each row whether it may be moved to other slots: GLADLY, RATHER_NOT or NEVER."""
+    modest: Ints | None = None
+    """A smaller size for each row that has to do if there is no place for the wanted one."""
 
 
 class ActionKind(StrEnum):

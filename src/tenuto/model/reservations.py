@@ -30,7 +30,7 @@ class Reservations:
     """The jobs, ascending."""
     offset: Ints
     """Where each job's segments begin in `at` and `size`."""
-    count: Ints
+    parts: Ints
     """How many segments each job has."""
     end: Floats
     """When each job's last segment ends."""
@@ -42,7 +42,7 @@ class Reservations:
         row = int(np.searchsorted(self.number, number))
         if row == len(self.number) or self.number[row] != number:
             return ()
-        first, last = int(self.offset[row]), int(self.offset[row] + self.count[row])
+        first, last = int(self.offset[row]), int(self.offset[row] + self.parts[row])
         ends = [*self.at[first + 1 : last].tolist(), float(self.end[row])]
         return tuple(
             Segment(begin, end, slots)

@@ -1,4 +1,4 @@
-"""What a policy is, and what all policies share in reading a snapshot and answering newcomers."""
+"""What a policy is, and how it reads a snapshot."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tenuto.model.columns import Flags, Ints
-from tenuto.model.plan import Answer, Decision, Verdict, Why
+from tenuto.model.columns import Floats
+from tenuto.model.plan import Decision
 from tenuto.model.snapshot import Snapshot
 from tenuto.policy.book import Jobs
 from tenuto.policy.share import Terms
@@ -26,11 +26,6 @@ class Policy:
     aliases: tuple[str, ...] = ()
 
 
-NO_PROMISE_ASKED = Verdict(Answer.QUEUED, Why.NO_PROMISE_ASKED)
-POLICY_GIVES_NONE = Verdict(Answer.QUEUED, Why.POLICY_GIVES_NONE)
-TOO_LARGE = Verdict(Answer.UNSCHEDULABLE, Why.TOO_LARGE)
-
-
 def terms_of(snap: Snapshot) -> Terms:
     """The sizes and what reaching them costs."""
     return Terms(snap.sizes, snap.cost.start, snap.cost.rescale, snap.cost.move)
@@ -46,25 +41,5 @@ def jobs_of(snap: Snapshot) -> Jobs:
     )
 
 
-def _with_margin(snap: Snapshot) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _with_margin(snap: Snapshot) -> Floats:
     return np.where(np.isfinite(snap.deadline), snap.left * (1.0 + snap.rules.margin), snap.left)
-
-
-def too_large(snap: Snapshot) -> Flags:
-    """Rows whose smallest usable size exceeds the cluster."""
-    fits: Flags = (snap.rate[:, snap.sizes <= snap.capacity] > 0.0).any(axis=1)
-    return ~fits
-
-
-def queue_all(snap: Snapshot) -> dict[int, Verdict]:
-    """Answers of a policy that promises nothing: everybody may wait, except who can never run."""
-    verdicts: dict[int, Verdict] = {}
-    newcomers: Ints = np.flatnonzero(snap.undecided)
-    if len(newcomers):
-        hopeless = too_large(snap)
-        for row in newcomers.tolist():
-            if hopeless[row]:
-                verdicts[row] = TOO_LARGE
-            else:
-                verdicts[row] = POLICY_GIVES_NONE if snap.deadline[row] < np.inf else NO_PROMISE_ASKED
-    return verdicts

@@ -9,7 +9,7 @@ import numpy as np
 from tenuto.compiled import compiled
 from tenuto.model.columns import Floats, Ints
 from tenuto.policy.free import Free, all_free
-from tenuto.policy.share import TOLERANCE, Runner, Segments, Terms, follow
+from tenuto.policy.share import NOTHING, TOLERANCE, Runner, Segments, Terms, follow, level_of
 
 
 class Jobs(NamedTuple):
@@ -26,14 +26,14 @@ class Jobs(NamedTuple):
 
 
 class Book(NamedTuple):
-    """Segments of each row's reservation: `count[i]` of them from `offset[i]` on; none without a promise.
+    """Segments of each row's reservation: `parts[i]` of them from `offset[i]` on; none without a promise.
 
     `used` entries of the pool `at`, `size` are taken. Kernels that write may outgrow it: callers go on with
     the book they get back.
     """
 
     offset: Ints
-    count: Ints
+    parts: Ints
     end: Floats
     at: Floats
     size: Ints
@@ -70,22 +70,41 @@ def write(book: Book, i: int, at: Floats, size: Ints, end: float) -> Book:
     at_pool[book.used : need] = at
     size_pool[book.used : need] = size
     book.offset[i] = book.used
-    book.count[i] = len(at)
+    book.parts[i] = len(at)
     book.end[i] = end
-    return Book(book.offset, book.count, book.end, at_pool, size_pool, need)
+    return Book(book.offset, book.parts, book.end, at_pool, size_pool, need)
 
 
 @compiled
 def segments_of(book: Book, i: int) -> Segments:
     """A row's segments."""
-    first, last = book.offset[i], book.offset[i] + book.count[i]
+    first, last = book.offset[i], book.offset[i] + book.parts[i]
     return Segments(book.at[first:last], book.size[first:last])
 
 
 @compiled
 def owed_now(book: Book, i: int) -> int:
     """Slots that a row's reservation gives it at the present moment."""
-    return int(book.size[book.offset[i]]) if book.count[i] > 0 else 0
+    return int(book.size[book.offset[i]]) if book.parts[i] > 0 else 0
+
+
+@compiled
+def surely_done(now: float, job: Runner, terms: Terms, at: Floats, size: Ints) -> float:
+    """When a job is done at the latest, whenever it is called back to its reservation.
+
+    As long as it still pays for its last change and has more than it is owed, being called back later is
+    worse than now; afterwards it only gets better.
+    """
+    finish = follow(now, job, terms, at, size)
+    called = job.ready
+    slots = 0 if job.held == NOTHING else terms.sizes[job.held]
+    for k in range(len(at)):
+        if size[k] > slots:
+            called = min(called, at[k])
+            break
+    if called > now:
+        finish = max(finish, follow(called, job, terms, at, size))
+    return finish
 
 
 @compiled
@@ -105,16 +124,17 @@ def carry(now: float, jobs: Jobs, terms: Terms, old_number: Ints, old: Book) -> 
             r += 1
         if r == len(old_number) or old_number[r] != jobs.number[i]:
             continue
-        first, last = old.offset[r], old.offset[r] + old.count[r]
+        first, last = old.offset[r], old.offset[r] + old.parts[r]
         while first + 1 < last and old.at[first + 1] <= now:
             first += 1
-        finish = follow(now, runner(jobs, i), terms, old.at[first:last], old.size[first:last])
+        finish = surely_done(now, runner(jobs, i), terms, old.at[first:last], old.size[first:last])
         if finish > old.end[r] + TOLERANCE / 2:
             behind[late] = i
             late += 1
             finish = max(old.end[r], now)
         while last - first > 1 and old.at[last - 1] >= finish:
             last -= 1
+        finish = min(finish + terms.move[level_of(terms.sizes, old.size[last - 1])], max(old.end[r], finish))
         book = write(book, i, old.at[first:last], old.size[first:last], finish)
     return book, behind[:late]
 
@@ -126,8 +146,8 @@ def left_free(now: float, capacity: int, book: Book) -> Free:
     time = np.empty(edges, dtype=np.float64)
     change = np.empty(edges, dtype=np.int64)
     e = 0
-    for i in range(len(book.count)):
-        first, last = book.offset[i], book.offset[i] + book.count[i]
+    for i in range(len(book.parts)):
+        first, last = book.offset[i], book.offset[i] + book.parts[i]
         for k in range(first, last):
             until = book.at[k + 1] if k + 1 < last else book.end[i]
             begin = max(book.at[k], now)

@@ -11,14 +11,14 @@ from tenuto.model.columns import Floats, Ints
 
 
 class Free(NamedTuple):
-    """`slots[k]` are free from `at[k]` until `at[k + 1]`, the last ones for ever; `count` entries are in use.
+    """`slots[k]` are free from `at[k]` until `at[k + 1]`, the last ones for ever; `used` entries count.
 
     Kernels that change a profile may outgrow its columns: callers go on with the one they get back.
     """
 
     at: Floats
     slots: Ints
-    count: int
+    used: int
 
 
 @compiled
@@ -34,8 +34,8 @@ def all_free(now: float, capacity: int, room: int) -> Free:
 @compiled
 def _cut(free: Free, time: float) -> tuple[Free, int]:
     """Make a segment begin at `time` (not before the first one) and say which it is."""
-    at, slots, count = free.at, free.slots, free.count
-    where = np.searchsorted(at[:count], time, side="right") - 1
+    at, slots, count = free.at, free.slots, free.used
+    where = int(np.searchsorted(at[:count], time, side="right")) - 1
     if at[where] == time:
         return free, where
     if count == len(at):
@@ -56,7 +56,7 @@ def take(free: Free, begin: float, end: float, slots: int) -> Free:
     if slots == 0 or end <= begin:
         return free
     free, first = _cut(free, begin)
-    last = free.count
+    last = free.used
     if end < np.inf:
         free, last = _cut(free, end)
     for k in range(first, last):
@@ -76,10 +76,10 @@ def take_segments(free: Free, at: Floats, size: Ints, end: float, sign: int) -> 
 @compiled
 def least_free(free: Free, begin: float, end: float) -> int:
     """Return the fewest slots that are free at any moment of [begin, end)."""
-    k = max(np.searchsorted(free.at[: free.count], begin, side="right") - 1, 0)
+    k = max(int(np.searchsorted(free.at[: free.used], begin, side="right")) - 1, 0)
     least = free.slots[k]
     k += 1
-    while k < free.count and free.at[k] < end:
+    while k < free.used and free.at[k] < end:
         least = min(least, free.slots[k])
         k += 1
     return int(least)
@@ -88,7 +88,7 @@ def least_free(free: Free, begin: float, end: float) -> int:
 @compiled
 def free_until(free: Free, segment: int, slots: int) -> float:
     """Until when that many slots stay free, beginning with a segment in which they are."""
-    for k in range(segment + 1, free.count):
+    for k in range(segment + 1, free.used):
         if free.slots[k] < slots:
             return float(free.at[k])
     return np.inf

@@ -12,30 +12,48 @@ import numpy as np
 from tenuto.compiled import compiled
 from tenuto.model.columns import Flags, Floats, Ints
 from tenuto.policy.book import Book, Jobs, empty_book, runner, segments_of, write
-from tenuto.policy.free import Free, all_free, take_segments
+from tenuto.policy.free import Free, all_free, least_free, take_segments
 from tenuto.policy.share import (
-    NOTHING,
     TOLERANCE,
     Segments,
     Terms,
     as_fast_as_possible,
     change_cost,
-    level_within,
+    level_of,
     smallest_share,
 )
+
+THRIFTY, GREEDY = 0, 1
+"""Styles of planning: with the smallest share that suffices, or with everything a job can use."""
 
 
 @compiled
 def room_for(free: Free) -> Segments:
     """Columns that can take any plan on this free capacity."""
-    return Segments(np.empty(free.count + 2), np.empty(free.count + 2, dtype=np.int64))
+    return Segments(np.empty(free.used + 2), np.empty(free.used + 2, dtype=np.int64))
 
 
 @compiled
-def reserve(book: Book, free: Free, i: int, plan: Segments, written: int, finish: float) -> tuple[Book, Free]:
-    """Enter a plan into the book and take its slots from the free capacity."""
+def reserve(
+    book: Book, free: Free, i: int, plan: Segments, written: int, finish: float, reserve_until: float
+) -> tuple[Book, Free]:
+    """Enter a plan into the book and take its slots from the free capacity.
+
+    The last slots are kept a little longer than needed where they are free anyway, at most until the second
+    time given: room for being moved to other slots.
+    """
     at, size = plan.at[:written], plan.size[:written]
-    return write(book, i, at, size, finish), take_segments(free, at, size, finish, 1)
+    end = finish
+    if reserve_until > finish and least_free(free, finish, reserve_until) >= size[-1]:
+        end = reserve_until
+    return write(book, i, at, size, end), take_segments(free, at, size, end, 1)
+
+
+@compiled
+def with_one_move(jobs: Jobs, terms: Terms, i: int, plan: Segments, written: int, finish: float) -> float:
+    """When a row is done if it is moved once on the way; its finish if that would be after its deadline."""
+    moved = finish + terms.move[level_of(terms.sizes, plan.size[written - 1])]
+    return moved if moved <= jobs.deadline[i] - TOLERANCE else finish
 
 
 @compiled
@@ -50,41 +68,104 @@ def possible_alone(now: float, capacity: int, jobs: Jobs, terms: Terms, i: int) 
 
 
 @compiled
+def in_time(
+    now: float, jobs: Jobs, terms: Terms, free: Free, i: int, plan: Segments, style: int
+) -> tuple[int, float]:
+    """Plan one row in the given style; the finish is `inf` if it would be after the deadline."""
+    if style == THRIFTY:
+        return smallest_share(now, jobs.deadline[i], runner(jobs, i), terms, free, plan)
+    written, finish = as_fast_as_possible(now, runner(jobs, i), terms, free, plan)
+    return written, finish if finish <= jobs.deadline[i] - TOLERANCE else np.inf
+
+
+@compiled
 def plan_together(
-    now: float, capacity: int, jobs: Jobs, terms: Terms, order: Ints, member: Flags
+    now: float, capacity: int, jobs: Jobs, terms: Terms, order: Ints, member: Flags, style: int
 ) -> tuple[bool, Book, Free]:
-    """Plan the members anew in the given order; False as soon as one cannot make its deadline."""
+    """Plan the members anew in the given order; False as soon as one cannot make its deadline.
+
+    Room for moves is kept if it can be had for nothing.
+    """
+    for allowance in (True, False):
+        fits, book, free = _plan_in_order(now, capacity, jobs, terms, order, member, style, allowance)
+        if fits:
+            break
+    return fits, book, free
+
+
+@compiled
+def _plan_in_order(
+    now: float,
+    capacity: int,
+    jobs: Jobs,
+    terms: Terms,
+    order: Ints,
+    member: Flags,
+    style: int,
+    allowance: bool,
+) -> tuple[bool, Book, Free]:
     book = empty_book(len(jobs.todo))
     free = all_free(now, capacity, 2 * len(order) + 16)
     for i in order:
         if member[i]:
             plan = room_for(free)
-            written, finish = smallest_share(now, jobs.deadline[i], runner(jobs, i), terms, free, plan)
+            written, finish = in_time(now, jobs, terms, free, i, plan, style)
             if finish == np.inf:
                 return False, book, free
-            book, free = reserve(book, free, i, plan, written, finish)
+            until = with_one_move(jobs, terms, i, plan, written, finish) if allowance else finish
+            book, free = reserve(book, free, i, plan, written, finish, until)
     return True, book, free
 
 
 @compiled
+def plan_anew(
+    now: float, capacity: int, jobs: Jobs, terms: Terms, order: Ints, member: Flags, newcomer: int
+) -> tuple[bool, Book, Free]:
+    """Plan all members together, in the first of three orders in which everybody is in time.
+
+    Earliest deadline first; then the newcomer before everybody else; then least time to spare first.
+    """
+    fits, book, free = plan_together(now, capacity, jobs, terms, order, member, THRIFTY)
+    if not fits:
+        newcomer_first = np.concatenate((np.array([newcomer]), order[order != newcomer]))
+        fits, book, free = plan_together(now, capacity, jobs, terms, newcomer_first, member, THRIFTY)
+    if not fits:
+        latest_start = np.empty(len(jobs.todo), dtype=np.float64)
+        for i in range(len(latest_start)):
+            latest_start[i] = jobs.deadline[i] - jobs.todo[i] / jobs.useful[i].max()
+        by_laxity = np.argsort(latest_start, kind="mergesort")
+        fits, book, free = plan_together(now, capacity, jobs, terms, by_laxity, member, THRIFTY)
+    return fits, book, free
+
+
+@compiled
 def mend(
-    now: float, capacity: int, jobs: Jobs, terms: Terms, order: Ints, behind: Ints, book: Book, free: Free
+    now: float,
+    capacity: int,
+    jobs: Jobs,
+    terms: Terms,
+    order: Ints,
+    behind: Ints,
+    book: Book,
+    free: Free,
+    style: int,
 ) -> tuple[Book, Free]:
     """Plan anew because the reservations of some rows no longer suffice.
 
     All promised jobs together if that saves them all; else only those rows, late if nothing better is left.
     """
-    fits, new_book, new_free = plan_together(now, capacity, jobs, terms, order, book.count > 0)
+    fits, new_book, new_free = plan_together(now, capacity, jobs, terms, order, book.parts > 0, style)
     if fits:
         return new_book, new_free
     for i in behind:
         old = segments_of(book, i)
         free = take_segments(free, old.at, old.size, book.end[i], -1)
         plan = room_for(free)
-        written, finish = smallest_share(now, jobs.deadline[i], runner(jobs, i), terms, free, plan)
+        written, finish = in_time(now, jobs, terms, free, i, plan, style)
         if finish == np.inf:
             written, finish = as_fast_as_possible(now, runner(jobs, i), terms, free, plan)
-        book, free = reserve(book, free, i, plan, written, finish)
+        until = with_one_move(jobs, terms, i, plan, written, finish)
+        book, free = reserve(book, free, i, plan, written, finish, until)
     return book, free
 
 
@@ -97,28 +178,23 @@ def admit(
     The third value holds for each newcomer `-inf` if it was admitted; otherwise the earliest finish that
     could have been promised.
     """
-    member = book.count > 0
+    member = book.parts > 0
     earliest = np.full(len(newcomers), -np.inf)
     for k in range(len(newcomers)):
         i = newcomers[k]
         plan = room_for(free)
         written, finish = smallest_share(now, jobs.deadline[i], runner(jobs, i), terms, free, plan)
         if finish < np.inf:
-            book, free = reserve(book, free, i, plan, written, finish)
+            until = with_one_move(jobs, terms, i, plan, written, finish)
+            book, free = reserve(book, free, i, plan, written, finish, until)
             member[i] = True
             continue
         if possible_alone(now, capacity, jobs, terms, i):
             member[i] = True
-            fits, new_book, new_free = plan_together(now, capacity, jobs, terms, order, member)
+            fits, new_book, new_free = plan_anew(now, capacity, jobs, terms, order, member, i)
             if fits:
                 book, free = new_book, new_free
                 continue
             member[i] = False
         earliest[k] = as_fast_as_possible(now, runner(jobs, i), terms, free, plan)[1]
     return book, free, earliest
-
-
-@compiled
-def runnable(capacity: int, jobs: Jobs, terms: Terms, i: int) -> bool:
-    """Whether the cluster has room for a row's smallest useful size."""
-    return level_within(jobs.useful[i], terms.sizes, capacity, len(terms.sizes) - 1) != NOTHING

@@ -79,7 +79,14 @@ def change_cost(held: int, level: int, terms: Terms) -> float:
 
 @compiled
 def _better_stay(
-    job: Runner, todo: float, level: int, wanted: int, cost: float, begin: float, works_from: float, until: float
+    job: Runner,
+    todo: float,
+    level: int,
+    wanted: int,
+    cost: float,
+    begin: float,
+    works_from: float,
+    until: float,
 ) -> bool:
     """Whether a running job gets further by `until` at its level than by paying for a faster one."""
     stay = max(until - works_from, 0.0) * job.rate[level]
@@ -91,7 +98,16 @@ def _better_stay(
 
 @compiled
 def _next_level(
-    job: Runner, todo: float, terms: Terms, free: Free, k: int, level: int, cap: int, begin: float, productive: float, limit: float
+    job: Runner,
+    todo: float,
+    terms: Terms,
+    free: Free,
+    k: int,
+    level: int,
+    cap: int,
+    begin: float,
+    productive: float,
+    limit: float,
 ) -> int:
     """Choose the level for a segment of free capacity: the largest, unless its cost would not be earned."""
     wanted = level_within(job.useful, terms.sizes, free.slots[k], cap)
@@ -108,7 +124,9 @@ def _next_level(
 
 
 @compiled
-def fill(now: float, limit: float, job: Runner, cap: int, terms: Terms, free: Free, out: Segments) -> tuple[int, float]:
+def fill(
+    now: float, limit: float, job: Runner, cap: int, terms: Terms, free: Free, out: Segments
+) -> tuple[int, float]:
     """Run a job on free capacity from now on, at no level above the cap.
 
     Writes its segments and returns their number and the finish, `inf` if it is not done before `limit`.
@@ -117,8 +135,8 @@ def fill(now: float, limit: float, job: Runner, cap: int, terms: Terms, free: Fr
     todo = job.todo
     level = job.held
     productive = job.ready
-    for k in range(free.count):
-        end = free.at[k + 1] if k + 1 < free.count else np.inf
+    for k in range(free.used):
+        end = free.at[k + 1] if k + 1 < free.used else np.inf
         begin = max(free.at[k], now)
         if end <= begin:
             continue
@@ -173,18 +191,22 @@ def smallest_share(
 ) -> tuple[int, float]:
     """Plan a job with the smallest cap that ends by its deadline: its minimum satisfactory share.
 
+    A cap that leaves time for being moved to other slots is preferred to a smaller one that does not.
     Returns as `fill` does; the finish is `inf` if no cap suffices.
     """
-    by = deadline - TOLERANCE
-    for cap in range(len(terms.sizes)):
-        if job.useful[cap] > 0.0 and now + job.todo / job.useful[cap] <= by:
-            written, finish = fill(now, by, job, cap, terms, free, out)
-            if finish <= by:
-                return written, finish
+    for moves in (1, 0):
+        for cap in range(len(terms.sizes)):
+            by = deadline - TOLERANCE - moves * terms.move[cap]
+            if job.useful[cap] > 0.0 and now + job.todo / job.useful[cap] <= by:
+                written, finish = fill(now, by, job, cap, terms, free, out)
+                if finish <= by:
+                    return written, finish
     return 0, np.inf
 
 
 @compiled
-def as_fast_as_possible(now: float, job: Runner, terms: Terms, free: Free, out: Segments) -> tuple[int, float]:
+def as_fast_as_possible(
+    now: float, job: Runner, terms: Terms, free: Free, out: Segments
+) -> tuple[int, float]:
     """Plan a job with everything it can use; it always ends once the whole cluster is free."""
     return fill(now, np.inf, job, len(terms.sizes) - 1, terms, free, out)

@@ -13,7 +13,8 @@ import numpy as np
 
 from tenuto.compiled import compiled
 from tenuto.model.columns import Flags, Floats, Ints
-from tenuto.policy.book import Book, Jobs, owed_now, runner, segments_of
+from tenuto.model.plan import GLADLY, NEVER, RATHER_NOT
+from tenuto.policy.book import Book, Jobs, owed_now, segments_of
 from tenuto.policy.free import Free, least_free, take
 from tenuto.policy.share import NOTHING, TOLERANCE, Runner, Terms, change_cost, follow, level_of
 
@@ -26,6 +27,18 @@ class Moment(NamedTuple):
 
     now: float
     interval: float
+
+
+class Shares(NamedTuple):
+    """What every row gets, as levels."""
+
+    level: Ints
+    modest: Ints
+    """A lower level that has to do if there is no place for the wanted one."""
+    reluctance: Ints
+    """Whether the rows may be moved to other slots."""
+    wake_at: float
+    """When to look again."""
 
 
 @compiled
@@ -48,14 +61,14 @@ def back_in_time(now: float, jobs: Jobs, terms: Terms, book: Book, i: int, level
 @compiled
 def may_leave(now: float, jobs: Jobs, terms: Terms, book: Book, free: Free, i: int, level: int) -> bool:
     """Whether a row's promise holds even if it goes to this level now and must return at the worst moment."""
-    if book.count[i] == 0:
+    if book.parts[i] == 0:
         return True
     latest = back_in_time(now, jobs, terms, book, i, level)
     if latest <= book.end[i]:
         return True
     if latest > jobs.deadline[i] - TOLERANCE:
         return False
-    last = book.size[book.offset[i] + book.count[i] - 1]
+    last = book.size[book.offset[i] + book.parts[i] - 1]
     return bool(least_free(free, book.end[i], latest) >= last)
 
 
@@ -76,7 +89,9 @@ def rested(moment: Moment, jobs: Jobs, i: int) -> bool:
 
 
 @compiled
-def allowed_levels(moment: Moment, jobs: Jobs, terms: Terms, book: Book, free: Free, owed: Ints, gate: bool) -> Flags:
+def allowed_levels(
+    moment: Moment, jobs: Jobs, terms: Terms, book: Book, free: Free, owed: Ints, gate: bool
+) -> Flags:
     """For each row the levels above what it is owed that it may be given."""
     rows, levels = jobs.rate.shape
     allowed = np.zeros((rows, levels), dtype=np.bool_)
@@ -88,7 +103,11 @@ def allowed_levels(moment: Moment, jobs: Jobs, terms: Terms, book: Book, free: F
         for level in range(owed[i] + 1, levels):
             if jobs.useful[i, level] == 0.0 or level == held:
                 continue
-            if level > held and held != NOTHING and not (may_grow and pays(moment.now, jobs, terms, i, level)):
+            if (
+                level > held
+                and held != NOTHING
+                and not (may_grow and pays(moment.now, jobs, terms, i, level))
+            ):
                 continue
             allowed[i, level] = may_leave(moment.now, jobs, terms, book, free, i, level)
     return allowed
@@ -107,7 +126,7 @@ def first_allowed(allowed: Flags, i: int, above: int) -> int:
 def serve_empty_handed(
     jobs: Jobs, terms: Terms, order: Ints, urgent: Flags, allowed: Flags, level: Ints, spare: int
 ) -> int:
-    """Give everybody without slots the least it can use: who runs already, then the urgent, then the others."""
+    """Give everybody without slots the least it can use: those running first, then the urgent ones."""
     for wave in range(3):
         for i in order:
             of_wave = 0 if jobs.held[i] != NOTHING else (1 if urgent[i] else 2)
@@ -172,12 +191,12 @@ def serve_by_price(jobs: Jobs, terms: Terms, allowed: Flags, level: Ints, spare:
 def settle(now: float, jobs: Jobs, terms: Terms, owed: Ints, level: Ints, book: Book, free: Free) -> Free:
     """Hold room for every row's way back to its reservation; who finds none stays with what it is owed."""
     for i in range(len(level)):
-        if level[i] == owed[i] or level[i] == jobs.held[i] or book.count[i] == 0:
+        if level[i] == owed[i] or level[i] == jobs.held[i] or book.parts[i] == 0:
             continue
         latest = back_in_time(now, jobs, terms, book, i, level[i])
         if latest <= book.end[i]:
             continue
-        last = book.size[book.offset[i] + book.count[i] - 1]
+        last = book.size[book.offset[i] + book.parts[i] - 1]
         if least_free(free, book.end[i], latest) >= last:
             free = take(free, book.end[i], latest, last)
             book.end[i] = latest
@@ -189,11 +208,11 @@ def settle(now: float, jobs: Jobs, terms: Terms, owed: Ints, level: Ints, book: 
 
 
 @compiled
-def pin(now: float, jobs: Jobs, terms: Terms, level: Ints, book: Book, free: Free) -> Flags:
-    """Hold room for one move of every row that keeps its size; who finds none must stay where it is."""
-    pinned = np.zeros(len(level), dtype=np.bool_)
+def reluctance_to_move(now: float, jobs: Jobs, terms: Terms, level: Ints, book: Book, free: Free) -> Ints:
+    """Hold room for one move of every row that keeps its size; who finds none should stay where it is."""
+    reluctance = np.full(len(level), GLADLY)
     for i in range(len(level)):
-        if book.count[i] == 0 or level[i] == NOTHING or level[i] != jobs.held[i]:
+        if book.parts[i] == 0 or level[i] == NOTHING or level[i] != jobs.held[i]:
             continue
         paid = now + terms.move[level[i]]
         moved = Runner(jobs.todo[i], level[i], paid, jobs.rate[i], jobs.useful[i])
@@ -202,12 +221,14 @@ def pin(now: float, jobs: Jobs, terms: Terms, level: Ints, book: Book, free: Fre
         if latest <= book.end[i]:
             continue
         last = plan.size[-1]
-        if latest <= jobs.deadline[i] - TOLERANCE and least_free(free, book.end[i], latest) >= last:
+        if latest > jobs.deadline[i] - TOLERANCE:
+            reluctance[i] = NEVER
+        elif least_free(free, book.end[i], latest) >= last:
             free = take(free, book.end[i], latest, last)
             book.end[i] = latest
         else:
-            pinned[i] = True
-    return pinned
+            reluctance[i] = RATHER_NOT
+    return reluctance
 
 
 @compiled
@@ -223,7 +244,9 @@ def next_wake(moment: Moment, jobs: Jobs, terms: Terms, level: Ints, spare: int,
                 break
         if spare > 0 and level[i] != NOTHING:
             changed = moment.now if level[i] != jobs.held[i] else jobs.changed[i]
-            if moment.now + PATIENCE < changed + moment.interval and _could_grow(jobs, terms, i, level[i], spare):
+            if moment.now + PATIENCE < changed + moment.interval and _could_grow(
+                jobs, terms, i, level[i], spare
+            ):
                 wake = min(wake, changed + moment.interval)
     return wake
 
@@ -238,12 +261,17 @@ def _could_grow(jobs: Jobs, terms: Terms, i: int, level: int, spare: int) -> boo
 
 @compiled
 def distribute(
-    moment: Moment, capacity: int, jobs: Jobs, terms: Terms, order: Ints, urgent: Flags, refused: Flags, book: Book, free: Free
-) -> tuple[Ints, float, Flags]:
-    """Give every row what it is owed, then spend the rest.
-
-    Returns the levels, when to look again, and which rows must not be moved.
-    """
+    moment: Moment,
+    capacity: int,
+    jobs: Jobs,
+    terms: Terms,
+    order: Ints,
+    urgent: Flags,
+    refused: Flags,
+    book: Book,
+    free: Free,
+) -> Shares:
+    """Give every row what it is owed, then spend the rest."""
     rows = len(jobs.todo)
     owed = np.empty(rows, dtype=np.int64)
     spare = capacity
@@ -264,5 +292,6 @@ def distribute(
     spare = serve_empty_handed(jobs, terms, order, urgent, allowed, level, spare)
     spare = serve_by_price(jobs, terms, allowed, level, spare)
     free = settle(moment.now, jobs, terms, owed, level, book, free)
-    pinned = pin(moment.now, jobs, terms, level, book, free)
-    return level, next_wake(moment, jobs, terms, level, spare, book), pinned
+    reluctance = reluctance_to_move(moment.now, jobs, terms, level, book, free)
+    modest = np.where((owed <= jobs.held) & (jobs.held < level), jobs.held, owed)
+    return Shares(level, modest, reluctance, next_wake(moment, jobs, terms, level, spare, book))

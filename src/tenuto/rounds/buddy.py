@@ -1,8 +1,10 @@
 """Buddy placement: a job that fits on one node is never split, a larger one gets whole nodes.
 
 Who keeps its size keeps its slots. If holes leave no place for somebody, as few small jobs as possible are
-moved out of the way, and only if that fails everybody is packed anew, largest first. With sizes and nodes in
-powers of two that always succeeds.
+moved out of the way; if that fails, all who may be moved are packed anew, largest first. With sizes and
+nodes in powers of two that succeeds unless jobs that must not move stand in the way. Then a job of at least a
+node's size is scattered over parts of nodes; a smaller one has to do with less; and only if it is owed its
+size, the others are moved in spite of themselves.
 """
 
 from __future__ import annotations
@@ -11,35 +13,77 @@ import numpy as np
 
 from tenuto.compiled import compiled
 from tenuto.model.columns import Flags, Ints
+from tenuto.model.plan import NEVER, RATHER_NOT
 from tenuto.rounds.site import Site, clear, guests, occupy, remove, row_of, was_on, widest, width
+
+PLACED = -1
 
 
 @compiled
-def buddy(first_slot: Ints, layout: Ints, number: Ints, held: Ints, sizes: Ints, pinned: Flags) -> Ints:
-    """Place all jobs of the given sizes."""
-    moving = sizes != held
-    site = clear(first_slot, layout, number, moving)
-    if not _put_all(site, number, held, sizes, moving, pinned):
-        loose = ~pinned | moving
-        site = clear(first_slot, layout, number, loose)
-        if not _put_all(site, number, held, sizes, loose, pinned):
-            everybody = np.ones(len(number), dtype=np.bool_)
-            site = clear(first_slot, layout, number, everybody)
-            _put_all(site, number, held, sizes, everybody, pinned)
+def buddy(
+    first_slot: Ints, layout: Ints, number: Ints, held: Ints, sizes: Ints, reluctance: Ints, modest: Ints
+) -> Ints:
+    """Place all jobs of the given sizes; who stands in the way of a promise gets its modest size instead."""
+    sizes = sizes.copy()
+    while True:
+        moving = sizes != held
+        for least in (RATHER_NOT, NEVER):
+            pinned = reluctance >= least
+            loose = ~pinned | moving
+            for leaving, scatter in ((moving, False), (loose, False), (moving, True), (loose, True)):
+                site = clear(first_slot, layout, number, leaving)
+                stuck = _put_all(site, number, held, sizes, leaving, pinned, scatter)
+                if stuck == PLACED:
+                    return site.layout
+        if not 0 <= modest[stuck] < sizes[stuck]:
+            break
+        sizes[stuck] = modest[stuck]
+    nobody = np.zeros(len(number), dtype=np.bool_)
+    for leaving, scatter in ((moving, True), (~nobody, False)):
+        site = clear(first_slot, layout, number, leaving)
+        if _put_all(site, number, held, sizes, leaving, nobody, scatter) == PLACED:
+            break
     return site.layout
 
 
 @compiled
-def _put_all(site: Site, number: Ints, held: Ints, sizes: Ints, moving: Flags, pinned: Flags) -> bool:
-    """Place the moving jobs, largest first; among equals those that run already."""
+def _put_all(
+    site: Site, number: Ints, held: Ints, sizes: Ints, moving: Flags, pinned: Flags, scatter: bool
+) -> int:
+    """Place the moving jobs, largest first, among equals those that run already; return the first left over.
+
+    Who may be scattered takes what all others have left.
+    """
+    stuck = PLACED
+    last = np.zeros(len(number), dtype=np.bool_)
     rows = np.flatnonzero(moving & (sizes > 0))
-    complete = True
     for row in rows[np.argsort(-2 * sizes[rows] - (held[rows] > 0), kind="mergesort")]:
-        if not put(site, number[row], sizes[row]):
-            complete &= _make_room(site, number, sizes, moving, pinned, sizes[row]) and put(
-                site, number[row], sizes[row]
-            )
-    return complete
+        job, slots = number[row], sizes[row]
+        placed = put(site, job, slots)
+        if not placed and _make_room(site, number, sizes, moving, pinned, slots):
+            placed = put(site, job, slots)
+        if not placed and scatter and slots >= widest(site):
+            placed = last[row] = True
+        if not placed and stuck == PLACED:
+            stuck = int(row)
+    for row in np.flatnonzero(last):
+        if not _scatter(site, number[row], sizes[row]) and stuck == PLACED:
+            stuck = int(row)
+    return stuck
+
+
+@compiled
+def _scatter(site: Site, job: int, slots: int) -> bool:
+    """Put a large job on the emptiest nodes, whole or not."""
+    while slots > 0:
+        node = int(np.argmax(site.free))
+        part = min(slots, site.free[node])
+        if part == 0:
+            remove(site, job)
+            return False
+        occupy(site, node, job, part)
+        slots -= part
+    return True
 
 
 @compiled
@@ -135,7 +179,7 @@ def _cheapest(
 
 @compiled
 def _empty(site: Site, number: Ints, sizes: Ints, closed: Flags, node: int, slots: int) -> bool:
-    """Move jobs from a node to others until that many slots are idle, the largest that are not too many first."""
+    """Move jobs from a node to others until that many slots are idle, large jobs first."""
     while site.free[node] < slots:
         chosen, most = -1, 0
         for slot in range(site.first_slot[node], site.first_slot[node + 1]):
@@ -146,9 +190,9 @@ def _empty(site: Site, number: Ints, sizes: Ints, closed: Flags, node: int, slot
             return False
         target = -1
         for other in range(len(site.free)):
-            if not closed[other] and site.free[other] >= most:
-                if target < 0 or site.free[other] < site.free[target]:
-                    target = other
+            fits = not closed[other] and site.free[other] >= most
+            if fits and (target < 0 or site.free[other] < site.free[target]):
+                target = other
         if target < 0:
             return False
         remove(site, number[chosen])

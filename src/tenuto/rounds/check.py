@@ -7,13 +7,15 @@ import numpy as np
 from tenuto.compiled import compiled
 from tenuto.errors import PlanRefused
 from tenuto.model.columns import Floats, Ints
+from tenuto.model.plan import Decision
 from tenuto.model.snapshot import UNUSABLE, Snapshot
 
 FINE = -1
 
 
-def check(snap: Snapshot, sizes: Ints, layout: Ints) -> Ints:
+def check(snap: Snapshot, decision: Decision, layout: Ints) -> Ints:
     """Refuse a layout that the cluster cannot hold. Returns the slots each row really has in it."""
+    sizes = decision.sizes
     if sizes.shape != snap.number.shape or layout.shape != snap.layout.shape:
         raise PlanRefused("the plan is not about the jobs and slots of the snapshot")
     granted, stranger, off_curve = _granted(snap.number, snap.rate, snap.sizes, snap.layout, layout)
@@ -22,10 +24,15 @@ def check(snap: Snapshot, sizes: Ints, layout: Ints) -> Ints:
     if off_curve != FINE:
         number, slots = int(snap.number[off_curve]), int(granted[off_curve])
         raise PlanRefused(f"job {number}: {slots} slots is no size of its curve")
-    wrong = np.flatnonzero((granted != sizes) & (granted != 0))
-    if len(wrong):
+    fine = (granted == sizes) | (granted == 0)
+    if decision.modest is not None:
+        fine |= granted == decision.modest
+    if not fine.all():
+        wrong = np.flatnonzero(~fine)
         row = int(wrong[0])
-        raise PlanRefused(f"job {int(snap.number[row])}: placed on {granted[row]} slots, decided {sizes[row]}")
+        raise PlanRefused(
+            f"job {int(snap.number[row])}: placed on {granted[row]} slots, decided {sizes[row]}"
+        )
     return granted
 
 

@@ -16,8 +16,8 @@ def run_round(snap: Snapshot, policy: Policy) -> Round:
     decision = policy.decide(snap)  # 1 who gets how many
     if int(decision.sizes.sum()) > snap.capacity:
         raise PlanRefused(f"{policy.name} gave {int(decision.sizes.sum())} of {snap.capacity} slots")
-    layout = place(snap, decision.sizes, decision.pinned)  # 2 where
-    granted = check(snap, decision.sizes, layout)  # 3 can the cluster hold it
+    layout = place(snap, decision)  # 2 where
+    granted = check(snap, decision, layout)  # 3 can the cluster hold it
     actions = diff(snap, granted, layout)  # 4 what must be done
     verdicts = {int(snap.number[row]): verdict for row, verdict in decision.verdicts.items()}
     return Round(verdicts, Plan(layout), actions, decision.wake_at, decision.memory)

@@ -84,10 +84,7 @@ def remove(site: Site, job: int) -> None:
 @compiled
 def was_on(site: Site, node: int, job: int) -> bool:
     """Whether a job was on a node before."""
-    for slot in range(site.first_slot[node], site.first_slot[node + 1]):
-        if site.before[slot] == job:
-            return True
-    return False
+    return bool(np.any(site.before[site.first_slot[node] : site.first_slot[node + 1]] == job))
 
 
 @compiled

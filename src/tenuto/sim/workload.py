@@ -15,7 +15,7 @@ from tenuto.sim.trace import Trace
 
 @dataclass(frozen=True)
 class Workload:
-    """Jobs of a trace with their speeds: `rate[i, k]` steps/s of job i on `sizes[k]` slots, 0 if it cannot."""
+    """Jobs with their speeds: `rate[i, k]` steps/s of job i on `sizes[k]` slots, 0 if it cannot run there."""
 
     trace: Trace
     cluster: Cluster

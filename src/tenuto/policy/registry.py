@@ -1,0 +1,23 @@
+"""Every policy by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from tenuto.policy.base import Policy
+from tenuto.policy.edf import EDF, EDF_ADMISSION
+from tenuto.policy.elasticflow import ELASTICFLOW, ELASTICFLOW_NO_ADMISSION
+from tenuto.policy.fifo import FIFO
+
+POLICIES: Mapping[str, Policy] = MappingProxyType(
+    {policy.name: policy for policy in (ELASTICFLOW, ELASTICFLOW_NO_ADMISSION, EDF, EDF_ADMISSION, FIFO)}
+)
+
+
+def policy_named(name: str) -> Policy | None:
+    """Find a policy by its name or an alias."""
+    for policy in POLICIES.values():
+        if name == policy.name or name in policy.aliases:
+            return policy
+    return None
