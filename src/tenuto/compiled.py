@@ -2,8 +2,8 @@
 
 A kernel is an ordinary function on NumPy columns and numbers. It is compiled on its first call and kept on
 disk, so that only the first run on a machine pays for it. Numba notices a change of the file in which a
-kernel stands, but not of the kernels that it calls from other files; so every state of our kernels gets a
-directory of its own, named by a hash of all of them.
+kernel stands, but not of the kernels that it calls from other files; so every state of a package's kernels
+gets a directory of its own, named by a hash of all of them. Kernels call kernels of their own package only.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ KEPT = 4
 
 def compiled(function: Kernel) -> Kernel:
     """Compile a function of columns and numbers to machine code, keeping IEEE arithmetic as written."""
-    with _own_cache():
+    with _cached_in(_directory(Path(function.__code__.co_filename).parent)):
         kernel: Kernel = numba.njit(cache=True, error_model="numpy")(function)
     return kernel
 
 
 @contextmanager
-def _own_cache() -> Iterator[None]:
-    """Let Numba keep what is compiled meanwhile in our directory, and nothing else that it compiles."""
+def _cached_in(directory: Path) -> Iterator[None]:
+    """Let Numba keep what is decorated meanwhile in a directory, and nothing else that it compiles."""
     before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = before or str(_directory())
+    numba.config.CACHE_DIR = before or str(directory)
     try:
         yield
     finally:
@@ -45,10 +45,11 @@ def _own_cache() -> Iterator[None]:
 
 
 @cache
-def _directory() -> Path:
-    """The directory for the present state of our kernels; old states are cleared away."""
-    parent = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tenuto" / "kernels"
-    directory = parent / _fingerprint()
+def _directory(package: Path) -> Path:
+    """The directory for the present state of a package's kernels; old states are cleared away."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    parent = home / "tenuto" / "kernels" / package.name
+    directory = parent / _fingerprint(package)
     if parent.is_dir() and not directory.exists():
         others = sorted(parent.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
         for outdated in others[KEPT:]:
@@ -56,10 +57,10 @@ def _directory() -> Path:
     return directory
 
 
-def _fingerprint() -> str:
-    """A hash over every file that holds kernels."""
+def _fingerprint(package: Path) -> str:
+    """A hash over every file of a package that holds kernels."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
+    for path in sorted(package.glob("*.py")):
         content = path.read_bytes()
         if MARK in content:
             digest.update(content)
