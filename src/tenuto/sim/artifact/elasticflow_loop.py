@@ -6,18 +6,20 @@ import numpy as np
 
 from tenuto.compiled import compiled
 from tenuto.sim.artifact.capacity import all_free, copy_capacity
-from tenuto.sim.artifact.events import advance, arrivals
+from tenuto.sim.artifact.events import advance, arrivals, drop_due_alarms, set_alarm
 from tenuto.sim.artifact.greedy import spend_left_over
 from tenuto.sim.artifact.journal import log_event
-from tenuto.sim.artifact.plans import Plans, empty_plans, next_change, share_now
+from tenuto.sim.artifact.plans import Plans, empty_plans, next_change
 from tenuto.sim.artifact.progress import end_jobs, work_off
 from tenuto.sim.artifact.queues import append, keep_phases, sort_by
 from tenuto.sim.artifact.share import (
     charge,
+    follow_plans,
     place_by_size,
     plan_queue,
+    release_all,
     remember_ends,
-    sort_key_by_size,
+    sort_by_size,
     start,
 )
 from tenuto.sim.artifact.state import DECLINED, FUTURE, PENDING, RUNNING
@@ -38,25 +40,26 @@ def run_elasticflow(world: World, events: int) -> None:
 def _handle(world: World, plans: Plans) -> Plans:
     jobs, live, queue, clock = world.jobs, world.live, world.queue, world.clock
     work_off(jobs, live, queue, clock, True)
+    drop_due_alarms(world.alarms, clock.reach[0])
     idle = queue.size[0] == 0
+    sort_by(queue, jobs.deadline, world.spare)
+    release_all(world)
     end_jobs(jobs, live, world.books, queue, clock, True, True)
     first, last = arrivals(jobs, clock)
-    if idle and first == last:
-        advance(jobs, live, queue, clock, world.rules.slot, np.inf, np.inf)
-        return plans
-    remember_ends(world)
-    plans.used[0] = 0
-    plans = _admit(world, plans, first, last)
-    _follow_plans(world, plans)
-    plans = spend_left_over(world, plans)
-    sort_key_by_size(world)
-    sort_by(queue, world.key, world.spare)
-    place_by_size(world, queue)
-    log_event(world.rules, jobs, live, world.books, queue, clock, world.groups, world.journal)
-    # The planned change is compared with end events that do not yet include this round's overhead.
-    wake = _change_before_events(world, plans)
-    charge(world, queue)
-    advance(jobs, live, queue, clock, world.rules.slot, wake, wake)
+    if not (idle and first == last):
+        remember_ends(world)
+        plans.used[0] = 0
+        plans = _admit(world, plans, first, last)
+        follow_plans(world, plans)
+        _start_jobs(world)
+        plans = spend_left_over(world, plans)
+        sort_by_size(world, queue)
+        place_by_size(world, queue)
+        log_event(world.rules, jobs, live, world.books, queue, clock, world.groups, world.journal)
+        # Set before the overhead is added to the ends, so it is the next event for sure.
+        _wake_for_change(world, plans)
+        charge(world, queue)
+    advance(jobs, live, queue, world.alarms, clock, world.rules.slot)
     return plans
 
 
@@ -104,27 +107,22 @@ def _decline(world: World, first: int, last: int) -> None:
 
 
 @compiled
-def _follow_plans(world: World, plans: Plans) -> None:
-    """Give every job what its plan says, move end events, start jobs."""
-    live = world.live
+def _start_jobs(world: World) -> None:
     for job in world.queue.jobs[: world.queue.size[0]]:
-        live.gpus[job] = share_now(plans, job)
-        if live.end[job] != world.old_end[job]:
-            live.event[job] = live.end[job]
-        if live.phase[job] == PENDING and live.gpus[job] > 0:
+        if world.live.phase[job] == PENDING and world.live.gpus[job] > 0:
             start(world, job)
 
 
 @compiled
-def _change_before_events(world: World, plans: Plans) -> float:
-    """Find the next planned change of any share, infinity unless it comes before every event."""
-    wake = np.inf
-    for job in world.queue.jobs[: world.queue.size[0]]:
+def _wake_for_change(world: World, plans: Plans) -> None:
+    """Set an alarm for the next planned change of any share, if it comes before every event."""
+    live, queue = world.live, world.queue
+    wake, event = np.inf, np.inf
+    for job in queue.jobs[: queue.size[0]]:
         wake = min(wake, next_change(plans, job))
-    for job in world.queue.jobs[: world.queue.size[0]]:
-        if world.live.event[job] <= wake:
-            return np.inf
+        event = min(event, live.event[job])
     arrived = world.clock.arrived[0]
-    if arrived < len(world.jobs.submitted) and world.jobs.submitted[arrived] <= wake:
-        return np.inf
-    return float(wake)
+    if arrived < len(world.jobs.submitted):
+        event = min(event, world.jobs.submitted[arrived])
+    if wake < event:
+        set_alarm(world.alarms, wake)

@@ -7,6 +7,7 @@ import numpy as np
 from tenuto.compiled import compiled
 from tenuto.sim.artifact.capacity import Capacity, aligned
 from tenuto.sim.artifact.draft import adopt, bill, given_back, record
+from tenuto.sim.artifact.events import move_event
 from tenuto.sim.artifact.levels import level_fitting
 from tenuto.sim.artifact.planner import Ask, planned_from
 from tenuto.sim.artifact.plans import Plans
@@ -130,7 +131,8 @@ def _grow(world: World, plans: Plans, job: int) -> Plans:
     size = given_back(world.capacity, plans, job, live.end[job], draft)
     sketch = planned_from(draft, size, ask, level)
     adopt(draft, sketch, world.capacity)
-    live.end[job] = live.event[job] = sketch.end
+    live.end[job] = sketch.end
+    move_event(world.jobs, live, world.queue, world.alarms, job, sketch.end)
     if world.rules.refresh:
         live.real_end[job] = sketch.real_end
     live.gpus[job] = 1 << level

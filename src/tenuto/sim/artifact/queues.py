@@ -53,3 +53,10 @@ def _merge(jobs: Ints, low: int, middle: int, high: int, key: Floats, spare: Int
         else:
             jobs[place] = spare[left]
             left += 1
+
+
+@compiled
+def copy_queue(source: Queue, target: Queue) -> None:
+    """Copy a list."""
+    target.jobs[: source.size[0]] = source.jobs[: source.size[0]]
+    target.size[0] = source.size[0]

@@ -1,7 +1,9 @@
 """Placement: at every event all jobs are packed afresh, and where a job begins decides whether its group is cached.
 
-Nodes are taken in groups from the front of a fixed order. A group with a hole stands in the list of the hole's class;
-each list is sorted by the GPUs in use, except that a group that was tried in vain moves to the list's end.
+Nodes are taken in groups from the front of a list of free nodes. A group with a hole stands in the list of the hole's
+class; each list is sorted by the GPUs in use, except that a group that was tried in vain moves to the list's end.
+Nodes of different switches share numbers, and the free nodes are sorted by number only: which of two namesakes comes
+first depends on which was released first.
 """
 
 from __future__ import annotations
@@ -23,44 +25,79 @@ class Groups(NamedTuple):
     first: Ints
     capacity: Ints
     used: Ints
+    members: Ints
+    """Jobs in each group that were not released yet."""
     lists: Ints
     """For each class a row of groups."""
     length: Ints
     made: Ints
-    """Two numbers: groups made, nodes taken."""
+    """Three numbers: groups made, nodes taken, nodes released."""
+    owner: Ints
+    """For each node in the order of filling its group."""
     node_order: Ints
     """For each node in the order of filling its place in the cluster."""
-    later_order: Ints
-    """The same once anything was released."""
+    released: Ints
+    """Nodes in the order of their release, as places in the cluster."""
+    number: Ints
+    """For each node of the cluster its number under its switch."""
 
 
 def groups_of(cluster: Cluster) -> Groups:
     """Make room for groups. Nodes are filled in the order of the cluster at first."""
     nodes = len(cluster.slots)
-    columns = [np.zeros(nodes, dtype=np.int64) for _ in range(3)]
+    columns = [np.zeros(nodes, dtype=np.int64) for _ in range(4)]
     return Groups(
         *columns,
         lists=np.zeros((len(_CLASSES), nodes), dtype=np.int64),
         length=np.zeros(len(_CLASSES), dtype=np.int64),
-        made=np.zeros(2, dtype=np.int64),
+        made=np.zeros(3, dtype=np.int64),
+        owner=np.zeros(nodes, dtype=np.int64),
         node_order=np.arange(nodes, dtype=np.int64),
-        later_order=_interleaved(cluster),
+        released=np.zeros(nodes, dtype=np.int64),
+        number=np.concatenate([np.arange(count) for count in np.bincount(cluster.switch)]).astype(np.int64),
     )
 
 
-def _interleaved(cluster: Cluster) -> Ints:
-    """Order nodes by their number under their switch, as the reference does once anything was released."""
-    number = np.concatenate([np.arange(count) for count in np.bincount(cluster.switch)])
-    return np.argsort(number, kind="stable").astype(np.int64)
+@compiled
+def release(groups: Groups, per_node: int, cell: int) -> None:
+    """Release one job; the last one of a group gives the group's nodes back."""
+    group = groups.owner[cell // per_node]
+    groups.members[group] -= 1
+    if groups.members[group] > 0:
+        return
+    first = groups.first[group] // per_node
+    for node in range(first, first + groups.capacity[group] // per_node):
+        groups.released[groups.made[2]] = groups.node_order[node]
+        groups.made[2] += 1
 
 
 @compiled
 def clear_groups(groups: Groups) -> None:
-    """Release everything."""
-    if groups.made[1] > 0:
-        groups.node_order[:] = groups.later_order
+    """Begin to place afresh, when all jobs were released: free nodes in the order of their numbers."""
+    nodes = len(groups.node_order)
+    taken = groups.made[1]
+    if taken > 0:
+        for node in range(taken, nodes):
+            groups.released[groups.made[2]] = groups.node_order[node]
+            groups.made[2] += 1
+        _sort_by_number(groups, nodes - taken)
     groups.length[:] = 0
     groups.made[:] = 0
+
+
+@compiled
+def _sort_by_number(groups: Groups, untouched: int) -> None:
+    """Order nodes by number; among namesakes those that were never taken come first, then the released ones."""
+    nodes = len(groups.node_order)
+    behind = np.zeros(nodes + 1, np.int64)
+    for node in range(nodes):
+        behind[groups.number[node] + 1] += 1
+    for number in range(nodes):
+        behind[number + 1] += behind[number]
+    for index in range(nodes):
+        node = groups.released[(index + nodes - untouched) % nodes]
+        groups.node_order[behind[groups.number[node]]] = node
+        behind[groups.number[node]] += 1
 
 
 @compiled
@@ -107,6 +144,7 @@ def _try_first(groups: Groups, index: int, own: int, gpus: int) -> int:
         groups.length[index] += 1
         return -1
     groups.used[group] = used + gpus
+    groups.members[group] += 1
     hole = groups.capacity[group] - used - gpus
     _insert(groups, _class_of(hole) if hole > 0 else own, group)
     return int(groups.first[group] + used)
@@ -146,6 +184,8 @@ def _fresh(groups: Groups, own: int, per_node: int, gpus: int) -> int:
     groups.first[group] = taken * per_node
     groups.capacity[group] = wanted * per_node
     groups.used[group] = gpus
+    groups.members[group] = 1
+    groups.owner[taken : taken + wanted] = group
     groups.made[0] = group + 1
     groups.made[1] = taken + wanted
     hole = groups.capacity[group] - gpus

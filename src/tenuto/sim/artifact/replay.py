@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import enum
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-import numpy as np
-
-from tenuto.errors import InputInvalid
 from tenuto.model.columns import Ints
+from tenuto.sim.artifact.edf_loop import run_edf, run_edf_admission
 from tenuto.sim.artifact.elasticflow_loop import run_elasticflow
 from tenuto.sim.artifact.limits import column_limits, elasticflow_limits
-from tenuto.sim.artifact.world import World, world_journal, world_of
+from tenuto.sim.artifact.no_admission_loop import run_without_admission
+from tenuto.sim.artifact.world import World
 from tenuto.sim.workload import Workload
 
 
@@ -34,5 +32,8 @@ class Policy:
 POLICIES: Mapping[str, Policy] = MappingProxyType(
     {
         "elasticflow": Policy(run_elasticflow, elasticflow_limits),
+        "elasticflow-no-admission": Policy(run_without_admission, elasticflow_limits),
+        "edf": Policy(run_edf, column_limits),
+        "edf-admission": Policy(run_edf_admission, column_limits),
     }
 )

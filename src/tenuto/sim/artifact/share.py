@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from tenuto.compiled import compiled
 from tenuto.sim.artifact.capacity import aligned
 from tenuto.sim.artifact.draft import adopt, copied, record
+from tenuto.sim.artifact.events import move_event
 from tenuto.sim.artifact.levels import level_fitting
 from tenuto.sim.artifact.overhead import is_restart, overhead
 from tenuto.sim.artifact.planner import Ask, planned
-from tenuto.sim.artifact.plans import Plans
-from tenuto.sim.artifact.queues import append
-from tenuto.sim.artifact.ranks import clear_groups, first_rank, place
+from tenuto.sim.artifact.plans import Plans, share_now
+from tenuto.sim.artifact.queues import append, sort_by
+from tenuto.sim.artifact.ranks import clear_groups, first_rank, place, release
 from tenuto.sim.artifact.state import RUNNING, Queue
 from tenuto.sim.artifact.world import World
 
@@ -100,7 +99,7 @@ def charge(world: World, payers: Queue) -> None:
         if live.gpus[job] > 0 and live.phase[job] == RUNNING:
             live.overhead[job] = overhead(costs, live.rank[job], live.gpus[job], restart)
             live.end[job] += live.overhead[job]
-            live.event[job] = live.end[job]
+            move_event(world.jobs, live, world.queue, world.alarms, job, live.end[job])
     if restart:
         costs.seen[:] = False
 
@@ -110,11 +109,32 @@ def remember_ends(world: World) -> None:
     """Note every job's predicted end before it is planned afresh."""
     for job in world.queue.jobs[: world.queue.size[0]]:
         world.old_end[job] = world.live.end[job]
-    return
 
 
 @compiled
-def sort_key_by_size(world: World) -> None:
-    """Make larger jobs come first in the next sort."""
+def follow_plans(world: World, plans: Plans) -> None:
+    """Give every job what its plan says and move its end event."""
+    live = world.live
     for job in world.queue.jobs[: world.queue.size[0]]:
-        world.key[job] = -np.float64(world.live.gpus[job])
+        live.gpus[job] = share_now(plans, job)
+        if live.end[job] != world.old_end[job]:
+            move_event(world.jobs, live, world.queue, world.alarms, job, live.end[job])
+
+
+@compiled
+def release_all(world: World) -> None:
+    """Release the jobs that end now, then the others in the order of the queue."""
+    live, queue = world.live, world.queue
+    reach = world.clock.reach[0]
+    for ending in (True, False):
+        for job in queue.jobs[: queue.size[0]]:
+            if live.gpus[job] > 0 and (live.event[job] <= reach) == ending:
+                release(world.groups, world.rules.per_node, live.cell[job])
+
+
+@compiled
+def sort_by_size(world: World, queue: Queue) -> None:
+    """Sort a list of jobs, the largest first."""
+    for job in queue.jobs[: queue.size[0]]:
+        world.key[job] = -1.0 * world.live.gpus[job]
+    sort_by(queue, world.key, world.spare)

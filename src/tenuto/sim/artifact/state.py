@@ -85,6 +85,14 @@ class Queue(NamedTuple):
     """One number."""
 
 
+class Alarms(NamedTuple):
+    """Times of planned changes, ascending, each once."""
+
+    time: Floats
+    size: Ints
+    """One number."""
+
+
 class Clock(NamedTuple):
     """Where the replay stands; each field is one number."""
 
@@ -147,6 +155,11 @@ def books_of(jobs: int) -> Books:
 def queue_for(jobs: int) -> Queue:
     """Make an empty list with room for all jobs."""
     return Queue(_ints(jobs, 0), _ints(1, 0))
+
+
+def alarms_for(jobs: int) -> Alarms:
+    """Make room for the planned changes of so many jobs."""
+    return Alarms(np.zeros(64 * jobs + 8), _ints(1, 0))
 
 
 def clock_at(first: float) -> Clock:

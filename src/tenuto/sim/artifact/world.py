@@ -15,12 +15,14 @@ from tenuto.sim.artifact.journal import Journal, journal_for
 from tenuto.sim.artifact.overhead import Costs, costs_of
 from tenuto.sim.artifact.ranks import Groups, groups_of
 from tenuto.sim.artifact.state import (
+    Alarms,
     Books,
     Clock,
     Jobs,
     Live,
     Queue,
     Rules,
+    alarms_for,
     books_of,
     clock_at,
     jobs_of,
@@ -42,6 +44,11 @@ class World(NamedTuple):
     """Jobs that wait or run, in the order that the reference calls runnable."""
     running: Queue
     """Jobs that were started, in the order of their start."""
+    pending: Queue
+    """Jobs that were never started, in the order of their submission."""
+    lineup: Queue
+    """A sorted copy of the queue."""
+    alarms: Alarms
     groups: Groups
     costs: Costs
     journal: Journal
@@ -56,9 +63,9 @@ class World(NamedTuple):
     """For each job the level it would get next."""
     old_end: Floats
     """For each job its predicted end before the event."""
-    alarms: Floats
-    """Times of planned changes, ascending."""
-    alarm_count: Ints
+    planned_gpus: Ints
+    planned_end: Floats
+    """For each job its share and its end in a plan of EDF that may be dropped."""
 
 
 def world_of(workload: Workload, limits: Ints, slot: float, *, refresh: bool, journal: Journal) -> World:
@@ -74,6 +81,9 @@ def world_of(workload: Workload, limits: Ints, slot: float, *, refresh: bool, jo
         clock=clock_at(float(workload.trace.submitted[0])),
         queue=queue_for(count),
         running=queue_for(count),
+        pending=queue_for(count),
+        lineup=queue_for(count),
+        alarms=alarms_for(count),
         groups=groups_of(cluster),
         costs=costs_of(total),
         journal=journal,
@@ -84,8 +94,8 @@ def world_of(workload: Workload, limits: Ints, slot: float, *, refresh: bool, jo
         spare=np.zeros(count, dtype=np.int64),
         target=np.zeros(count, dtype=np.int64),
         old_end=np.zeros(count),
-        alarms=np.zeros(4 * count + 8),
-        alarm_count=np.zeros(1, dtype=np.int64),
+        planned_gpus=np.zeros(count, dtype=np.int64),
+        planned_end=np.zeros(count),
     )
 
 
