@@ -29,7 +29,7 @@ KEPT = 4
 def compiled(function: Kernel) -> Kernel:
     """Compile a function of columns and numbers to machine code, keeping IEEE arithmetic as written."""
     with _cached_in(_directory(Path(function.__code__.co_filename).parent)):
-        kernel: Kernel = numba.njit(cache=True, error_model="numpy")(function)
+        kernel: Kernel = numba.njit(cache=True, error_model="numpy", no_cfunc_wrapper=True)(function)
     return kernel
 
 

@@ -125,16 +125,18 @@ def plan_anew(
 
     Earliest deadline first; then the newcomer before everybody else; then least time to spare first.
     """
-    fits, book, free = plan_together(now, capacity, jobs, terms, order, member, THRIFTY)
-    if not fits:
-        newcomer_first = np.concatenate((np.array([newcomer]), order[order != newcomer]))
-        fits, book, free = plan_together(now, capacity, jobs, terms, newcomer_first, member, THRIFTY)
-    if not fits:
-        latest_start = np.empty(len(jobs.todo), dtype=np.float64)
-        for i in range(len(latest_start)):
-            latest_start[i] = jobs.deadline[i] - jobs.todo[i] / jobs.useful[i].max()
-        by_laxity = np.argsort(latest_start, kind="mergesort")
-        fits, book, free = plan_together(now, capacity, jobs, terms, by_laxity, member, THRIFTY)
+    latest_start = np.empty(len(jobs.todo), dtype=np.float64)
+    for i in range(len(latest_start)):
+        latest_start[i] = jobs.deadline[i] - jobs.todo[i] / jobs.useful[i].max()
+    orders = np.empty((3, len(order)), dtype=np.int64)
+    orders[0] = order
+    orders[1, 0] = newcomer
+    orders[1, 1:] = order[order != newcomer]
+    orders[2] = np.argsort(latest_start, kind="mergesort")
+    for k in range(3):  # one call, because the compiler copies what it calls to every place
+        fits, book, free = plan_together(now, capacity, jobs, terms, orders[k], member, THRIFTY)
+        if fits:
+            break
     return fits, book, free
 
 

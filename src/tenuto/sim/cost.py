@@ -51,7 +51,9 @@ def _read(path: Path, sizes: Ints) -> Cost:
     for name in tables:
         if name not in ("start", "rescale", "move"):
             raise InputInvalid(
-                f"has an unknown table {name!r}", remedy="Known are start, rescale, move", place=Place(str(path))
+                f"has an unknown table {name!r}",
+                remedy="Known are start, rescale, move",
+                place=Place(str(path)),
             )
     start = _column(path, "start", tables["start"], sizes)
     rescale = _column(path, "rescale", tables.get("rescale", tables["start"]), sizes)

@@ -6,62 +6,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tenuto.errors import InputInvalid, Place
 from tenuto.sim.describe import DAY_S, HOUR_S, arrivals_per_hour, load_of, tightness_of
-from tenuto.sim.whole_file import written_beside
+from tenuto.sim.picture import BLUE, GREEN, GREY, ORANGE, blank_figure, save
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from tenuto.model.cluster import Cluster
     from tenuto.sim.trace import Trace
 
-SUFFIXES = (".png", ".svg")
-
-# Okabe and Ito's colours: told apart by every kind of eye, and in grey.
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#666666"
-
 
 def draw_trace(trace: Trace, path: Path, cluster: Cluster | None = None) -> None:
     """Draw a trace into a PNG or SVG file."""
-    if path.suffix.lower() not in SUFFIXES:
-        raise InputInvalid(
-            f"a picture cannot be written as {path.suffix or 'a file without suffix'}",
-            remedy=f"End the name in {' or '.join(SUFFIXES)}",
-            place=Place(str(path)),
-        )
-    figure = _blank_figure()
+    figure = blank_figure(path, size=(11, 7))
     arrivals, sizes, tightness, load = figure.subplots(2, 2).flat
     _draw_arrivals(arrivals, trace)
     _draw_sizes(sizes, trace)
     _draw_tightness(tightness, trace)
     _draw_load(load, trace, cluster)
     figure.suptitle(f"{trace.name}: {len(trace):,} jobs")
-    with written_beside(path) as part:
-        _save(figure, part)
-
-
-def _blank_figure() -> Figure:
-    # Imported here, because it takes longer than everything else that a command does.
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise InputInvalid(
-            "pictures need matplotlib, which is not installed", remedy="Install it: pip install 'tenuto[lab]'"
-        ) from None
-    return Figure(figsize=(11, 7), layout="constrained")
-
-
-def _save(figure: Figure, path: Path) -> None:
-    import matplotlib as mpl
-
-    # Without the date and with fixed names inside, the same trace gives the same bytes.
-    undated = {"Date": None} if path.suffix.lower() == ".svg" else None
-    with mpl.rc_context({"svg.hashsalt": "tenuto"}):
-        figure.savefig(path, dpi=120, metadata=undated)
+    save(figure, path)
 
 
 def _draw_arrivals(axes: Axes, trace: Trace) -> None:

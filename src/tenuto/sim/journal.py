@@ -30,7 +30,9 @@ class Journal:
     def note(self) -> None:
         """Write down the present event."""
         world = self.world
-        efficiency, busy, running = _usage(world.live, world.held, world.speed, world.workload.rate, world.workload.sizes)
+        efficiency, busy, running = _usage(
+            world.live, world.held, world.speed, world.workload.rate, world.workload.sizes
+        )
         waiting = len(world.live) - running
         self._rows.append((world.now, efficiency / world.workload.cluster.total, busy, running, waiting))
         if self.layouts:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tenuto.compiled import compiled
-from tenuto.model.columns import Flags, Floats, Ints
+from tenuto.model.columns import Flags, Floats, Ints, frozen
 from tenuto.model.cost import Cost
 from tenuto.model.plan import Action, ActionKind, Round
 from tenuto.model.snapshot import IDLE, Rules, Snapshot, worth_using
@@ -32,7 +32,7 @@ class World:
         self.now = -np.inf
         self.arrived = 0
         self.live: Ints = np.empty(0, dtype=np.int64)
-        self.layout: Ints = np.full(workload.cluster.total, IDLE, dtype=np.int64)
+        self.layout: Ints = frozen(np.full(workload.cluster.total, IDLE, dtype=np.int64))
         self.useful = worth_using(workload.rate)
         self.memory: Any = None
         self.wake_at = np.inf
@@ -58,7 +58,9 @@ class World:
         """When something happens next: an arrival, a job's end, or the policy's own wish; `inf` for never."""
         submitted = self.workload.trace.submitted
         arrival = float(submitted[self.arrived]) if self.arrived < len(submitted) else np.inf
-        return min(arrival, _first_end(self.now, self.live, self.left, self.speed, self.ready_at), self.wake_at)
+        return min(
+            arrival, _first_end(self.now, self.live, self.left, self.speed, self.ready_at), self.wake_at
+        )
 
     def advance_to(self, time: float) -> None:
         """Let the jobs work until then; take out the finished ones, let in the arrived ones."""
@@ -146,7 +148,7 @@ class World:
         self.finished[number] = self.now
         self.held[number] = 0
         self.speed[number] = 0.0
-        self.layout = np.where(self.layout == number, IDLE, self.layout)
+        self.layout = frozen(np.where(self.layout == number, IDLE, self.layout))
 
 
 @compiled

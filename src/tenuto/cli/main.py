@@ -1,0 +1,51 @@
+"""The program: every command in one place, and every error in one form."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+import tenuto
+from tenuto.cli import policies, replay, trace
+from tenuto.errors import TenutoError
+
+app = typer.Typer(
+    name="tenuto",
+    help="Elastic deep-learning training that holds its deadlines.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command(epilog=replay.EXAMPLES)(replay.replay)
+app.command()(policies.policies)
+app.add_typer(trace.app)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"tenuto {tenuto.__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Elastic deep-learning training that holds its deadlines."""
+
+
+def main() -> None:
+    """Run the program; errors that we can explain end it with one sentence and a code."""
+    try:
+        app()
+    except TenutoError as error:
+        Console(stderr=True, soft_wrap=True).print(f"tenuto: {error}", markup=False, highlight=False)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.exit(0)

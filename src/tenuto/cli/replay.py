@@ -1,0 +1,208 @@
+"""`tenuto replay`: what a policy would have made of a trace."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tenuto.cli.replay_run import Replay, Settings, run_all
+from tenuto.cli.replay_table import print_details, print_table
+from tenuto.cli.suggest import did_you_mean
+from tenuto.errors import InputInvalid, Place
+from tenuto.model.snapshot import Placement, Rules
+from tenuto.policy.base import Policy
+from tenuto.policy.registry import POLICIES, policy_named
+from tenuto.sim.cost import load_cost
+from tenuto.sim.draw_replay import draw_replays
+from tenuto.sim.early_stop import EarlyStop
+from tenuto.sim.library import find_trace
+from tenuto.sim.picture import check_picture
+from tenuto.sim.read_cluster import load_cluster
+from tenuto.sim.read_profiles import load_profiles
+from tenuto.sim.read_trace import read_trace
+from tenuto.sim.result_files import write_results
+from tenuto.sim.workload import Workload, resolve
+
+EXAMPLES = (
+    "Examples: tenuto replay lab-200 --policy all --cluster n8g8 · "
+    "tenuto replay cluster01.csv --cluster n64g8 --policy elasticflow,edf --out runs --json"
+)
+
+
+class Compat(StrEnum):
+    """Whose semantics a replay uses instead of ours."""
+
+    ARTIFACT = "artifact"
+    ARTIFACT_2022 = "artifact-2022"
+
+
+def replay(
+    traces: Annotated[
+        list[str], typer.Argument(metavar="TRACE...", help="Files, or names from `tenuto trace list`.")
+    ],
+    policy: Annotated[
+        str, typer.Option("--policy", "-p", help="Policies separated by commas, or all.")
+    ] = "elasticflow",
+    cluster: Annotated[
+        str,
+        typer.Option("--cluster", "-c", help="n16g8, 16x8 (nodes x slots), 2x32x8 or a CSV specification."),
+    ] = "n16g8",
+    profiles: Annotated[str, typer.Option("--profiles", help="a100, t4, or a directory of tables.")] = "a100",
+    placement: Annotated[Placement, typer.Option("--placement", help="Where jobs go.")] = Placement.BUDDY,
+    slot: Annotated[
+        float, typer.Option("--slot", min=0.0, help="Least seconds between two optional rescales of a job.")
+    ] = 60.0,
+    overhead: Annotated[
+        str, typer.Option("--overhead", help="Cost of changes: default, none, artifact, or a JSON file.")
+    ] = "default",
+    margin: Annotated[
+        float, typer.Option("--margin", min=0.0, help="Share of work that admission adds for safety.")
+    ] = 0.0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="For --placement random.")] = 0,
+    compat: Annotated[
+        Compat | None, typer.Option("--compat", help="Reproduce the reference simulator, quirks included.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="DIR", help="Write result files below this directory."),
+    ] = None,
+    gpu_layout: Annotated[
+        bool, typer.Option("--gpu-layout", help="With --out: also who was on which slot at every event.")
+    ] = False,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", metavar="FILE", help="Draw the result (.png or .svg).")
+    ] = None,
+    early_stop: Annotated[
+        str | None, typer.Option("--early-stop", metavar="METRIC>=N", help="Stop early, e.g. 'missed>=10'.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON only (on standard output).")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also tell how each replay went.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite earlier results in --out.")] = False,
+) -> None:
+    """Replay traces under policies and compare what becomes of the deadlines."""
+    if picture is not None:
+        check_picture(picture)
+    settings = Settings(
+        policies=_policies(policy, compat),
+        rules=Rules(interval=slot, margin=margin, placement=placement, seed=seed),
+        overhead=overhead,
+        compat=None if compat is None else compat.value,
+        layouts=gpu_layout and out is not None,
+        early_stop=None if early_stop is None else EarlyStop.parse(early_stop),
+    )
+    _check_options(settings, gpu_layout, out, picture, traces)
+    workloads = _workloads(traces, cluster, profiles)
+    for workload in workloads:
+        load_cost(overhead, workload.sizes, workload.cluster)
+    targets = _targets(out, workloads, settings.policies, force)
+    replays = run_all(workloads, settings, show_progress=not quiet)
+    arguments = {
+        "cluster": cluster,
+        "profiles": profiles,
+        "placement": placement.value,
+        "slot": slot,
+        "overhead": overhead,
+        "margin": margin,
+        "seed": seed,
+        "compat": settings.compat,
+    }
+    for done in replays:
+        if out is not None:
+            target = targets[done.summary.trace, done.summary.policy]
+            write_results(target, done.workload, done.outcome, done.summary, arguments)
+    if picture is not None:
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        draw_replays([(done.summary, done.outcome) for done in replays], picture)
+    _print(replays, as_json, verbose)
+
+
+def _policies(text: str, compat: Compat | None) -> tuple[Policy, ...]:
+    """Find the named policies, each once."""
+    if text == "all":
+        return tuple(policy for policy in POLICIES.values() if compat is None or policy.name != "fifo")
+    found: dict[str, Policy] = {}
+    for name in (part.strip() for part in text.split(",")):
+        policy = policy_named(name)
+        if policy is None:
+            raise InputInvalid(
+                f"there is no policy {name!r}",
+                remedy=did_you_mean(name, POLICIES) + "`tenuto policies` lists them",
+            )
+        found[policy.name] = policy
+    return tuple(found.values())
+
+
+def _check_options(
+    settings: Settings, gpu_layout: bool, out: Path | None, picture: Path | None, traces: Sequence[str]
+) -> None:
+    if gpu_layout and out is None:
+        raise InputInvalid("--gpu-layout writes a file", remedy="Say where with --out")
+    if picture is not None and len(traces) > 1:
+        raise InputInvalid("a picture shows one trace", remedy="Replay the traces one by one")
+    if settings.compat is None:
+        return
+    rules = settings.rules
+    if settings.overhead not in ("default", "artifact"):
+        raise InputInvalid("--compat has the reference's overheads", remedy="Leave --overhead out")
+    if rules.placement is not Placement.BUDDY or rules.margin or settings.early_stop is not None:
+        raise InputInvalid(
+            "--compat knows neither --placement, --margin nor --early-stop", remedy="Leave them out"
+        )
+    if rules.interval < 1 or rules.interval != int(rules.interval):
+        raise InputInvalid("--compat counts time in whole slots", remedy="Give --slot a whole number above 0")
+    for policy in settings.policies:
+        if policy.name == "fifo":
+            raise InputInvalid(
+                "the reference has no working fifo", remedy="Leave fifo out, or replay it without --compat"
+            )
+
+
+def _workloads(traces: Sequence[str], cluster: str, profiles: str) -> list[Workload]:
+    """Read and check every input before anything is run or written."""
+    known, site = load_profiles(profiles), load_cluster(cluster)
+    return [resolve(read_trace(find_trace(trace)), known, site) for trace in traces]
+
+
+def _targets(
+    out: Path | None, workloads: Sequence[Workload], policies: Sequence[Policy], force: bool
+) -> dict[tuple[str, str], Path]:
+    """One directory for each replay, refused if it holds another one's results."""
+    if out is None:
+        return {}
+    names = [workload.trace.name for workload in workloads]
+    if len(set(names)) < len(names):
+        raise InputInvalid("two traces have the same name", remedy="Give --out only with different names")
+    targets = {(name, policy.name): out / name / policy.name for name in names for policy in policies}
+    for target in targets.values():
+        if (target / "manifest.json").exists() and not force:
+            raise InputInvalid(
+                "there are results of an earlier replay",
+                remedy="Choose another --out, or overwrite them with --force",
+                place=Place(str(target)),
+            )
+    return targets
+
+
+def _print(replays: Sequence[Replay], as_json: bool, verbose: bool) -> None:
+    if as_json:
+        rows = [asdict(done.summary) for done in replays]
+        sys.stdout.write(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
+        return
+    console = Console()
+    print_table(console, [done.summary for done in replays])
+    for done in replays:
+        if len(replays) > 1:
+            console.print(f"{done.summary.trace}, {done.summary.policy}:", highlight=False)
+        sys.stdout.write(f"accepted jobs: {done.summary.accepted}\n")
+        sys.stdout.write(f"declined jobs: {done.summary.not_accepted}\n")
+    if verbose:
+        print_details(console, replays)

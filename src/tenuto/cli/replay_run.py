@@ -1,0 +1,106 @@
+"""Running replays one after the other, with progress on standard error."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from tenuto.model.snapshot import Rules
+from tenuto.policy.base import Policy
+from tenuto.sim import artifact
+from tenuto.sim.cost import load_cost
+from tenuto.sim.early_stop import EarlyStop
+from tenuto.sim.loop import simulate, warm_up
+from tenuto.sim.outcome import Outcome
+from tenuto.sim.report import Summary, summarise
+from tenuto.sim.workload import Workload
+
+REVISIONS = {"artifact": artifact.Revision.HEAD, "artifact-2022": artifact.Revision.R2022}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the traces are to be replayed."""
+
+    policies: tuple[Policy, ...]
+    rules: Rules
+    overhead: str
+    compat: str | None
+    layouts: bool
+    early_stop: EarlyStop | None
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """One finished replay."""
+
+    workload: Workload
+    outcome: Outcome
+    summary: Summary
+
+
+def run_all(workloads: Sequence[Workload], settings: Settings, *, show_progress: bool) -> list[Replay]:
+    """Replay every trace under every policy."""
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    replays = []
+    with Progress(*columns, console=console, transient=True, disable=not show_progress) as bar:
+        for workload in workloads:
+            for policy in settings.policies:
+                task = bar.add_task("loading kernels (compiled once per version)", total=len(workload.trace))
+
+                def tell(done: int, jobs: int, task: object = task) -> None:
+                    bar.update(task, completed=done, total=jobs)  # type: ignore[arg-type]
+
+                compile_s = _warm_up(policy, settings)
+                bar.update(task, description=f"{workload.trace.name}, {policy.name}")
+                outcome = replace(_run(workload, policy, settings, tell), compile_s=compile_s)
+                summary = summarise(
+                    workload,
+                    outcome,
+                    policy=policy.name,
+                    slot=settings.rules.interval,
+                    compat=settings.compat,
+                )
+                replays.append(Replay(workload, outcome, summary))
+                bar.remove_task(task)
+    return replays
+
+
+def _warm_up(policy: Policy, settings: Settings) -> float:
+    """Load or compile what a replay needs; return the CPU seconds that took."""
+    if settings.compat is None:
+        return warm_up(policy, settings.rules)
+    begun = time.process_time()
+    artifact.warm_up()
+    return time.process_time() - begun
+
+
+def _run(workload: Workload, policy: Policy, settings: Settings, tell: Callable[[int, int], None]) -> Outcome:
+    if settings.compat is not None:
+        return artifact.replay(
+            workload,
+            policy.name,
+            slot=settings.rules.interval,
+            revision=REVISIONS[settings.compat],
+            layouts=settings.layouts,
+            progress=tell,
+        )
+    return simulate(
+        workload,
+        policy,
+        cost=load_cost(settings.overhead, workload.sizes, workload.cluster),
+        rules=settings.rules,
+        layouts=settings.layouts,
+        progress=tell,
+        early_stop=settings.early_stop,
+    )

@@ -1,0 +1,12 @@
+"""Guessing what a user meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Begin a remedy with the closest known name, if one is close."""
+    close = get_close_matches(name, list(known), n=1)
+    return f"Did you mean {close[0]}? " if close else ""
