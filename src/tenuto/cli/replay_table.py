@@ -13,6 +13,10 @@ from tenuto.cli.replay_run import Replay
 from tenuto.sim.report import Summary
 
 
+WIDE = 132
+"""Columns that the longest table needs."""
+
+
 def print_table(console: Console, summaries: Sequence[Summary]) -> None:
     """Print one line for each replay."""
     traces = {summary.trace for summary in summaries}
@@ -33,8 +37,8 @@ def print_table(console: Console, summaries: Sequence[Summary]) -> None:
     for summary in summaries:
         table.add_row(*([summary.trace] if names else []), *_cells(summary))
     # A narrow terminal breaks the lines; cutting names and numbers short would be worse.
-    console.width = max(console.width, console.measure(table).maximum)
-    console.print(table)
+    wide = Console(file=console.file, width=max(console.width, WIDE))
+    wide.print(table, crop=False)
 
 
 def _cells(summary: Summary) -> tuple[str, ...]:
