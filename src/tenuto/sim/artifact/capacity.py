@@ -19,10 +19,33 @@ class Capacity(NamedTuple):
     """One number: how many steps are in use."""
 
 
-def capacity_for(jobs: int) -> Capacity:
-    """Make room for the plans of so many jobs; each adds at most its end and its deadline."""
-    room = 2 * jobs + 8
+def capacity_for(jobs: int, total: int) -> Capacity:
+    """Make room for all plans of one event.
+
+    Each adds at most two steps, its end and its deadline. Every job is planned at most twice, and grown once for each
+    GPU of the cluster at most.
+    """
+    room = 4 * jobs + 2 * total + 16
     return Capacity(np.zeros(room), np.zeros(room, dtype=np.int64), np.zeros(1, dtype=np.int64))
+
+
+@compiled
+def aligned(start: float, time: float, slot: float) -> float:
+    """Delay a time to a whole number of slots after the start."""
+    return float(start + np.ceil((time - start) / slot) * slot)
+
+
+@compiled
+def first_not_before(times: Floats, size: int, time: float) -> int:
+    """Find the first of so many ascending times that is not before a time."""
+    low, high = 0, size
+    while low < high:
+        middle = (low + high) // 2
+        if times[middle] < time:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @compiled
@@ -36,13 +59,41 @@ def all_free(capacity: Capacity, now: float, total: int) -> None:
 @compiled
 def copy_capacity(source: Capacity, target: Capacity) -> None:
     """Remember a profile, to come back to it."""
-    size = source.size[0]
-    target.time[:size] = source.time[:size]
-    target.free[:size] = source.free[:size]
-    target.size[0] = size
+    for step in range(source.size[0]):
+        target.time[step] = source.time[step]
+        target.free[step] = source.free[step]
+    target.size[0] = source.size[0]
 
 
 @compiled
-def aligned(start: float, time: float, slot: float) -> float:
-    """Delay a time to a whole number of slots after the start."""
-    return float(start + np.ceil((time - start) / slot) * slot)
+def put_step(capacity: Capacity, size: int, time: float, free: int) -> int:
+    """Append a step behind the first `size` unless it equals the last of them. Return the number of steps."""
+    if size > 0 and capacity.free[size - 1] == free:
+        return size
+    capacity.time[size] = time
+    capacity.free[size] = free
+    return size + 1
+
+
+@compiled
+def insert_step(capacity: Capacity, place: int, time: float) -> None:
+    """Make room for a step; its value is left to the caller."""
+    for step in range(capacity.size[0], place, -1):
+        capacity.time[step] = capacity.time[step - 1]
+        capacity.free[step] = capacity.free[step - 1]
+    capacity.time[place] = time
+    capacity.size[0] += 1
+
+
+@compiled
+def merge_steps(capacity: Capacity, first: int, last: int) -> None:
+    """Merge equal neighbours; only steps from first to last were touched, so only they can be equal."""
+    size = max(first, 1)
+    for step in range(size, capacity.size[0]):
+        if step > last + 1 and size == step:
+            return
+        if capacity.free[step] != capacity.free[size - 1]:
+            capacity.time[size] = capacity.time[step]
+            capacity.free[size] = capacity.free[step]
+            size += 1
+    capacity.size[0] = size

@@ -3,170 +3,106 @@
 from __future__ import annotations
 
 from tenuto.compiled import compiled
-from tenuto.sim.artifact.capacity import all_free
-from tenuto.sim.artifact.edf_plan import plan_edf
-from tenuto.sim.artifact.events import advance, arrivals
-from tenuto.sim.artifact.journal import log_event
-from tenuto.sim.artifact.progress import end_jobs, work_off
-from tenuto.sim.artifact.queues import append, copy_queue, sort_by
-from tenuto.sim.artifact.ranks import clear_groups
-from tenuto.sim.artifact.share import charge, place_by_size, place_job, release_all, sort_by_size, start
-from tenuto.sim.artifact.state import DECLINED, PENDING, RUNNING, Queue
+from tenuto.errors import PlanRefused
+from tenuto.sim.artifact.edf_plan import plan_everybody, plan_until_late, plan_who_matters
+from tenuto.sim.artifact.progress import start
+from tenuto.sim.artifact.queues import append, copy_queue, sort_by_deadline, sort_by_size
+from tenuto.sim.artifact.ranks import place_by_size, place_in_order
+from tenuto.sim.artifact.state import DECLINED, PENDING, RUNNING, Roster, Rows
 from tenuto.sim.artifact.world import World
 
 
-@compiled
-def run_edf(world: World, events: int) -> None:
-    """Handle so many events, fewer if the replay is over. Scaling costs nothing here (Q8)."""
-    queue, clock = world.queue, world.clock
-    for _ in range(events):
-        if clock.over[0]:
-            return
-        _settle(world)
-        first, last = arrivals(world.jobs, clock)
-        for job in range(first, last):
-            append(queue, job)
-            world.live.phase[job] = PENDING
-        if first == last:
-            # Only an event without arrivals sorts the queue itself.
-            sort_by(queue, world.jobs.deadline, world.spare)
-        copy_queue(queue, world.lineup)
-        sort_by(world.lineup, world.jobs.deadline, world.spare)
-        _plan_who_matters(world)
-        for job in queue.jobs[: queue.size[0]]:
-            _apply(world, job)
-        copy_queue(queue, world.lineup)
-        sort_by_size(world, world.lineup)
-        place_by_size(world, world.lineup)
-        _log_and_advance(world)
+def handle_edf(world: World) -> None:
+    """Handle the present event and move to the next. Scaling costs nothing here (Q8)."""
+    rules, rows, roster = world.rules, world.rows, world.roster
+    world.settle(by_real_end=False)
+    world.release_and_end(by_real_end=False, only_holding=False)
+    newcomers = world.newcomers()
+    _line_up(rows, roster, newcomers.start, newcomers.stop)
+    plan_who_matters(rules, rows, roster.lineup, world.desk.capacity, world.now)
+    _apply_to_all(rows, roster, world.now)
+    place_by_size(rules, rows, roster.lineup, world.groups)
+    world.write_log()
+    world.advance()
 
 
-@compiled
-def run_edf_admission(world: World, events: int) -> None:
-    """Handle so many events, fewer if the replay is over."""
-    queue, clock = world.queue, world.clock
-    for _ in range(events):
-        if clock.over[0]:
-            return
-        _settle(world)
-        first, last = arrivals(world.jobs, clock)
-        admitted = False
-        for job in range(first, last):
-            admitted = _admit(world, job) or admitted
-        if not admitted:
-            sort_by(queue, world.jobs.deadline, world.spare)
-            _plan_all(world, queue)
-            _apply_to_holders(world)
-        clear_groups(world.groups)
-        for job in queue.jobs[: queue.size[0]]:
-            if world.live.gpus[job] > 0 and not place_job(world, job):
-                clock.over[0] = FRAGMENTED
-                return
-        _log_and_charge(world)
-        advance(world.jobs, world.live, queue, world.alarms, clock, world.rules.slot)
+def handle_edf_admission(world: World) -> None:
+    """Handle the present event and move to the next."""
+    rules, rows, roster = world.rules, world.rows, world.roster
+    world.settle(by_real_end=False)
+    world.release_and_end(by_real_end=False, only_holding=False)
+    verdicts = [_admit(world, job) for job in world.newcomers()]
+    if not any(verdicts):
+        sort_by_deadline(roster.queue, rows, roster.spare)
+        plan_everybody(rules, rows, roster.queue, world.desk.capacity, world.now)
+        _apply_to_holders(rows, roster, world.now)
+    homeless = place_in_order(rules, rows, roster.queue, world.groups)
+    if homeless >= 0:
+        raise PlanRefused(
+            f"at {world.now:.0f} s job {homeless} finds no {rows[homeless]['gpus']} GPUs side by side: the reference "
+            "places jobs in any order of sizes under this policy, and stops here too"
+        )
+    world.write_log()
+    world.charge(roster.queue)
+    world.advance()
 
 
-FRAGMENTED = 2
-"""How a replay ends if a job found no room: with admission control EDF places jobs in any order of sizes."""
-
-
-@compiled
-def _settle(world: World) -> None:
-    """Account for the time since the previous event."""
-    work_off(world.jobs, world.live, world.queue, world.clock, False)
-    release_all(world)
-    end_jobs(world.jobs, world.live, world.books, world.queue, world.clock, False, False)
-
-
-@compiled
-def _plan_who_matters(world: World) -> None:
-    """Plan in order of deadlines until no GPU is free now and only jobs that never started follow.
-
-    Those get nothing at this event, and nobody asks for their ends.
-    """
-    live, lineup = world.live, world.lineup
-    count = lineup.size[0]
-    needed = count
-    while needed > 0 and live.phase[lineup.jobs[needed - 1]] != RUNNING:
-        needed -= 1
-    all_free(world.capacity, world.clock.now[0], world.rules.total)
-    for place in range(count):
-        job = lineup.jobs[place]
-        if place >= needed and world.capacity.free[0] <= 0:
-            world.planned_gpus[job] = 0
-        else:
-            plan_edf(world, job)
-
-
-@compiled
-def _plan_all(world: World, order: Queue) -> bool:
-    """Plan in order until a job is late. Tell whether none is."""
-    all_free(world.capacity, world.clock.now[0], world.rules.total)
-    in_time = True
-    for job in order.jobs[: order.size[0]]:
-        plan_edf(world, job)
-        in_time = in_time and world.planned_end[job] <= world.jobs.deadline[job]
-    return in_time
-
-
-@compiled
-def _apply(world: World, job: int) -> None:
-    """Give a job what was planned; one that runs keeps an end event even while it holds nothing."""
-    live = world.live
-    live.gpus[job] = world.planned_gpus[job]
-    if live.phase[job] == PENDING and live.gpus[job] > 0:
-        start(world, job)
-    if live.phase[job] == RUNNING:
-        live.event[job] = world.planned_end[job]
-    live.end[job] = world.planned_end[job]
-
-
-@compiled
 def _admit(world: World, job: int) -> bool:
     """Admit a newcomer if all jobs together are in time, and let the new plan hold at once."""
-    queue, lineup = world.queue, world.lineup
-    append(queue, job)
-    copy_queue(queue, lineup)
-    sort_by(lineup, world.jobs.deadline, world.spare)
-    if not _plan_all(world, lineup):
-        queue.size[0] -= 1
-        world.live.phase[job] = DECLINED
-        world.clock.done[0] += 1
+    rules, rows, roster = world.rules, world.rows, world.roster
+    append(roster.queue, job)
+    copy_queue(roster.queue, roster.lineup)
+    sort_by_deadline(roster.lineup, rows, roster.spare)
+    row = rows[job]
+    if not plan_until_late(rules, rows, roster.lineup, world.desk.capacity, world.now):
+        roster.queue.size[0] -= 1
+        row["phase"] = DECLINED
+        world.done += 1
         return False
-    world.live.phase[job] = PENDING
-    if not world.jobs.best_effort[job]:
-        world.books.promised[job] = world.planned_end[job]
-    for member in queue.jobs[: queue.size[0]]:
-        _apply(world, member)
+    row["phase"] = PENDING
+    if not row["best_effort"]:
+        row["promised"] = row["planned_end"]
+    _apply_to_all(rows, roster, world.now)
     return True
 
 
 @compiled
-def _apply_to_holders(world: World) -> None:
-    """Give jobs what was planned; one that gets nothing keeps its old end and event (Q30)."""
-    for job in world.queue.jobs[: world.queue.size[0]]:
-        world.live.gpus[job] = 0
-        if world.planned_gpus[job] > 0:
-            _apply(world, job)
+def _line_up(rows: Rows, roster: Roster, first: int, last: int) -> None:
+    """Put newcomers at the end of the queue. Only an event without any sorts the queue itself by deadlines."""
+    for job in range(first, last):
+        append(roster.queue, job)
+        rows[job].phase = PENDING
+    if first == last:
+        sort_by_deadline(roster.queue, rows, roster.spare)
+    copy_queue(roster.queue, roster.lineup)
+    sort_by_deadline(roster.lineup, rows, roster.spare)
 
 
 @compiled
-def _log_and_advance(world: World) -> None:
-    jobs, live, queue, clock = world.jobs, world.live, world.queue, world.clock
-    log_event(world.rules, jobs, live, world.books, queue, clock, world.groups, world.journal)
-    advance(jobs, live, queue, world.alarms, clock, world.rules.slot)
+def _apply(rows: Rows, roster: Roster, job: int, now: float) -> None:
+    """Give a job what was planned; one that runs keeps an end event even while it holds nothing."""
+    row = rows[job]
+    row.gpus = row.planned_gpus
+    row.end = row.planned_end
+    if row.phase == PENDING and row.gpus > 0:
+        start(rows, roster, job, now)
+    if row.phase == RUNNING:
+        row.event = row.end
 
 
 @compiled
-def _log_and_charge(world: World) -> None:
-    log_event(
-        world.rules,
-        world.jobs,
-        world.live,
-        world.books,
-        world.queue,
-        world.clock,
-        world.groups,
-        world.journal,
-    )
-    charge(world, world.queue)
+def _apply_to_all(rows: Rows, roster: Roster, now: float) -> None:
+    """Let the plan hold. Jobs stand in the lineup by their sizes afterwards."""
+    for job in roster.queue.jobs[: roster.queue.size[0]]:
+        _apply(rows, roster, job, now)
+    copy_queue(roster.queue, roster.lineup)
+    sort_by_size(roster.lineup, rows, roster.spare)
+
+
+@compiled
+def _apply_to_holders(rows: Rows, roster: Roster, now: float) -> None:
+    """Let the plan hold for jobs that get GPUs; the others keep their old ends and events (Q30)."""
+    for job in roster.queue.jobs[: roster.queue.size[0]]:
+        rows[job].gpus = 0
+        if rows[job].planned_gpus > 0:
+            _apply(rows, roster, job, now)

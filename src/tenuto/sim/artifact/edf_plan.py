@@ -5,19 +5,58 @@ from __future__ import annotations
 import numpy as np
 
 from tenuto.compiled import compiled
-from tenuto.sim.artifact.capacity import Capacity, aligned
+from tenuto.sim.artifact.capacity import Capacity, aligned, all_free, insert_step, merge_steps
 from tenuto.sim.artifact.levels import level_fitting
-from tenuto.sim.artifact.world import World
+from tenuto.sim.artifact.state import RUNNING, Queue, Rows, Rules
 
 
 @compiled
-def plan_edf(world: World, job: int) -> None:
-    """Plan a job on the capacity profile and take its share out. Note its GPUs for now and its end."""
-    capacity = world.capacity
-    rate = world.jobs.rate[job]
-    wanted = min(world.jobs.limit[job], level_fitting(world.rules.total))
-    todo = world.live.left[job]
-    world.planned_gpus[job] = 0
+def plan_who_matters(rules: Rules, rows: Rows, lineup: Queue, capacity: Capacity, now: float) -> None:
+    """Plan in order of deadlines until no GPU is free now and only jobs that never started follow.
+
+    Those get nothing at this event, and nobody asks for their ends.
+    """
+    count = lineup.size[0]
+    needed = count
+    while needed > 0 and rows[lineup.jobs[needed - 1]].phase != RUNNING:
+        needed -= 1
+    all_free(capacity, now, rules.total)
+    for place in range(count):
+        job = lineup.jobs[place]
+        if place >= needed and capacity.free[0] <= 0:
+            rows[job].planned_gpus = 0
+        else:
+            _plan(rules, rows, capacity, job)
+
+
+@compiled
+def plan_until_late(rules: Rules, rows: Rows, lineup: Queue, capacity: Capacity, now: float) -> bool:
+    """Plan in order of deadlines until a job is late. Tell whether all are in time."""
+    all_free(capacity, now, rules.total)
+    for place in range(lineup.size[0]):
+        job = lineup.jobs[place]
+        _plan(rules, rows, capacity, job)
+        if rows[job].planned_end > rows[job].deadline:
+            return False
+    return True
+
+
+@compiled
+def plan_everybody(rules: Rules, rows: Rows, lineup: Queue, capacity: Capacity, now: float) -> None:
+    """Plan in order of deadlines, late or not."""
+    all_free(capacity, now, rules.total)
+    for place in range(lineup.size[0]):
+        _plan(rules, rows, capacity, lineup.jobs[place])
+
+
+@compiled
+def _plan(rules: Rules, rows: Rows, capacity: Capacity, job: int) -> None:
+    """Plan a job and take its share out of the profile. Note its GPUs for now and its end."""
+    row = rows[job]
+    rate = row.rate
+    wanted = min(row.limit, level_fitting(rules.total))
+    todo = row.left
+    row.planned_gpus = 0
     first = -1
     for step in range(capacity.size[0] - 1):
         taken = min(wanted, level_fitting(capacity.free[step]))
@@ -26,24 +65,27 @@ def plan_edf(world: World, job: int) -> None:
         if first < 0:
             first = step
         if step == 0:
-            world.planned_gpus[job] = 1 << taken
+            row.planned_gpus = 1 << taken
         time = capacity.time[step]
         end = np.ceil(time + todo / rate[taken])
         if capacity.time[step + 1] >= end:
-            world.planned_end[job] = end
-            _close(world, step, 1 << taken, end)
-            _merge(capacity, first, step + 2)
+            row.planned_end = end
+            _close(capacity, step, 1 << taken, end, rules.slot)
+            merge_steps(capacity, first, step + 1)
             return
         todo -= (capacity.time[step + 1] - time) * rate[taken]
         capacity.free[step] -= 1 << taken
-    _take_last(world, job, wanted, todo)
-    _merge(capacity, max(first, 0), capacity.size[0])
+    last = capacity.size[0] - 1
+    if last == 0:
+        row.planned_gpus = 1 << wanted
+    row.planned_end = np.ceil(capacity.time[last] + todo / rate[wanted])
+    _close_last(capacity, 1 << wanted, row.planned_end, rules)
+    merge_steps(capacity, max(first, 0), capacity.size[0])
 
 
 @compiled
-def _close(world: World, step: int, gpus: int, end: float) -> None:
+def _close(capacity: Capacity, step: int, gpus: int, end: float, slot: float) -> None:
     """Take the share in the last step, and give it back at the end of the slot in which the job ends."""
-    capacity = world.capacity
     if end == capacity.time[step]:
         return
     free = capacity.free[step]
@@ -51,49 +93,20 @@ def _close(world: World, step: int, gpus: int, end: float) -> None:
     following = step + 1
     if end == capacity.time[following]:
         return
-    back = aligned(capacity.time[0], end, world.rules.slot)
+    back = aligned(capacity.time[0], end, slot)
     if back != capacity.time[following]:
-        _insert(capacity, following, back)
+        insert_step(capacity, following, back)
     # If the profile has a step there already, it is overwritten: what others planned there is forgotten (Q4).
     capacity.free[following] = free
 
 
 @compiled
-def _take_last(world: World, job: int, wanted: int, todo: float) -> None:
-    """Plan behind the last step, where the reference takes the whole cluster for free."""
-    capacity, total = world.capacity, world.rules.total
+def _close_last(capacity: Capacity, gpus: int, end: float, rules: Rules) -> None:
+    """Take the share behind the last step, where the reference takes the whole cluster for free."""
     last = capacity.size[0] - 1
-    if last == 0:
-        world.planned_gpus[job] = 1 << wanted
-    time = capacity.time[last]
-    end = np.ceil(time + todo / world.jobs.rate[job, wanted])
-    back = aligned(capacity.time[0], end, world.rules.slot)
-    world.planned_end[job] = end
-    capacity.free[last] = total - (1 << wanted)
-    if back > time:
-        _insert(capacity, last + 1, back)
+    back = aligned(capacity.time[0], end, rules.slot)
+    capacity.free[last] = rules.total - gpus
+    if back > capacity.time[last]:
         last += 1
-    capacity.free[last] = total
-
-
-@compiled
-def _insert(capacity: Capacity, place: int, time: float) -> None:
-    for step in range(capacity.size[0], place, -1):
-        capacity.time[step] = capacity.time[step - 1]
-        capacity.free[step] = capacity.free[step - 1]
-    capacity.time[place] = time
-    capacity.size[0] += 1
-
-
-@compiled
-def _merge(capacity: Capacity, first: int, last: int) -> None:
-    """Merge equal neighbours among the steps from first to last, the only ones that were touched."""
-    size = max(first, 1)
-    for step in range(size, capacity.size[0]):
-        if step > last and size == step:
-            return
-        if capacity.free[step] != capacity.free[size - 1]:
-            capacity.time[size] = capacity.time[step]
-            capacity.free[size] = capacity.free[step]
-            size += 1
-    capacity.size[0] = size
+        insert_step(capacity, last, back)
+    capacity.free[last] = rules.total

@@ -6,123 +6,118 @@ import numpy as np
 
 from tenuto.compiled import compiled
 from tenuto.sim.artifact.capacity import all_free, copy_capacity
-from tenuto.sim.artifact.events import advance, arrivals, drop_due_alarms, set_alarm
+from tenuto.sim.artifact.elastic_plan import follow_plans, plan_jobs, remember_ends
+from tenuto.sim.artifact.events import set_alarm
 from tenuto.sim.artifact.greedy import spend_left_over
-from tenuto.sim.artifact.journal import log_event
-from tenuto.sim.artifact.plans import Plans, empty_plans, next_change
-from tenuto.sim.artifact.progress import end_jobs, work_off
-from tenuto.sim.artifact.queues import append, keep_phases, sort_by
-from tenuto.sim.artifact.share import (
-    charge,
-    follow_plans,
-    place_by_size,
-    plan_queue,
-    release_all,
-    remember_ends,
-    sort_by_size,
-    start,
-)
-from tenuto.sim.artifact.state import DECLINED, FUTURE, PENDING, RUNNING
+from tenuto.sim.artifact.plans import Plans, next_change
+from tenuto.sim.artifact.progress import start
+from tenuto.sim.artifact.queues import append, keep_phases, sort_by_deadline, sort_by_size
+from tenuto.sim.artifact.ranks import place_by_size
+from tenuto.sim.artifact.state import DECLINED, FUTURE, PENDING, RUNNING, Roster, Rows
 from tenuto.sim.artifact.world import World
 
 
-@compiled
-def run_elasticflow(world: World, events: int) -> None:
-    """Handle so many events, fewer if the replay is over."""
-    plans = empty_plans(len(world.jobs.submitted))
-    for _ in range(events):
-        if world.clock.over[0]:
-            return
-        plans = _handle(world, plans)
-
-
-@compiled
-def _handle(world: World, plans: Plans) -> Plans:
-    jobs, live, queue, clock = world.jobs, world.live, world.queue, world.clock
-    work_off(jobs, live, queue, clock, True)
-    drop_due_alarms(world.alarms, clock.reach[0])
+def handle_elasticflow(world: World) -> None:
+    """Handle the present event and move to the next."""
+    rules, rows, roster = world.rules, world.rows, world.roster
+    queue, spare = roster.queue, roster.spare
+    world.settle(by_real_end=True)
     idle = queue.size[0] == 0
-    sort_by(queue, jobs.deadline, world.spare)
-    release_all(world)
-    end_jobs(jobs, live, world.books, queue, clock, True, True)
-    first, last = arrivals(jobs, clock)
-    if not (idle and first == last):
-        remember_ends(world)
-        plans.used[0] = 0
-        plans = _admit(world, plans, first, last)
-        follow_plans(world, plans)
-        _start_jobs(world)
-        plans = spend_left_over(world, plans)
-        sort_by_size(world, queue)
-        place_by_size(world, queue)
-        log_event(world.rules, jobs, live, world.books, queue, clock, world.groups, world.journal)
+    sort_by_deadline(queue, rows, spare)
+    world.release_and_end(by_real_end=True, only_holding=True)
+    newcomers = world.newcomers()
+    if newcomers or not idle:
+        remember_ends(rows, queue)
+        _admit(world, newcomers)
+        follow_plans(rows, roster, world.plans)
+        _start_jobs(rows, roster, world.now)
+        world.plans = spend_left_over(rules, rows, roster, world.desk, world.plans, world.now)
+        sort_by_size(queue, rows, spare)
+        place_by_size(rules, rows, queue, world.groups)
+        world.write_log()
         # Set before the overhead is added to the ends, so it is the next event for sure.
-        _wake_for_change(world, plans)
-        charge(world, queue)
-    advance(jobs, live, queue, world.alarms, clock, world.rules.slot)
-    return plans
+        _wake_for_change(rows, roster, world.plans, world.arrived)
+        world.charge(queue)
+    world.advance()
+
+
+def _admit(world: World, newcomers: range) -> None:
+    """Plan all jobs with the newcomers; if any job is late, decline every newcomer that has a deadline (Q6).
+
+    What was planned before the first of those is the same without them, so it is not planned again.
+    """
+    rows, queue = world.rows, world.roster.queue
+    _line_up(rows, world.roster, newcomers.start, newcomers.stop)
+    count = int(queue.size[0])
+    all_free(world.desk.capacity, world.now, world.rules.total)
+    world.plans.used[0] = 0
+    candidate = _first_candidate(rows, world.roster)
+    late = _plan(world, 0, candidate, until_late=candidate < count)
+    if late < candidate:
+        _decline(world, newcomers)
+        _plan(world, late + 1, int(queue.size[0]))
+    elif candidate < count:
+        copy_capacity(world.desk.capacity, world.saved)
+        if _plan(world, candidate, count, until_late=True) < count:
+            copy_capacity(world.saved, world.desk.capacity)
+            _decline(world, newcomers)
+            _plan(world, candidate, int(queue.size[0]))
+    for job in newcomers:
+        row = rows[job]
+        if row["phase"] == FUTURE:
+            row["phase"] = PENDING
+            row["promised"] = np.nan if row["best_effort"] else row["real_end"]
+
+
+def _plan(world: World, first: int, last: int, *, until_late: bool = False) -> int:
+    """Plan the queue from one place to another. Return the place of the first late job, or the last place."""
+    world.plans, reached = plan_jobs(
+        world.rules, world.rows, world.roster.queue, first, last, until_late, world.desk, world.plans, world.now
+    )
+    return reached
+
+
+def _decline(world: World, newcomers: range) -> None:
+    for job in newcomers:
+        if not world.rows[job]["best_effort"]:
+            world.rows[job]["phase"] = DECLINED
+            world.done += 1
+    keep_phases(world.roster.queue, world.rows, FUTURE, RUNNING)
 
 
 @compiled
-def _admit(world: World, plans: Plans, first: int, last: int) -> Plans:
-    """Plan all jobs with the newcomers; if any job is late, decline every newcomer that has a deadline (Q6)."""
-    jobs, live, queue = world.jobs, world.live, world.queue
+def _line_up(rows: Rows, roster: Roster, first: int, last: int) -> None:
+    """Sort newcomers into the queue by their deadlines."""
     for job in range(first, last):
-        append(queue, job)
-    sort_by(queue, jobs.deadline, world.spare)
-    count = queue.size[0]
-    newcomer = 0
-    while newcomer < count and not (
-        live.phase[queue.jobs[newcomer]] == FUTURE and not jobs.best_effort[queue.jobs[newcomer]]
-    ):
-        newcomer += 1
-    all_free(world.capacity, world.clock.now[0], world.rules.total)
-    plans, late = plan_queue(world, plans, 0, newcomer, newcomer < count)
-    if newcomer < count:
-        if late == newcomer:
-            copy_capacity(world.capacity, world.saved)
-            plans, late = plan_queue(world, plans, newcomer, count, True)
-            if late < count:
-                copy_capacity(world.saved, world.capacity)
-                late = newcomer
-        else:
-            late += 1
-        if late < count:
-            _decline(world, first, last)
-            plans, _ = plan_queue(world, plans, late, queue.size[0], False)
-    for job in range(first, last):
-        if live.phase[job] == FUTURE:
-            live.phase[job] = PENDING
-            world.books.promised[job] = np.nan if jobs.best_effort[job] else live.real_end[job]
-    return plans
+        append(roster.queue, job)
+    sort_by_deadline(roster.queue, rows, roster.spare)
 
 
 @compiled
-def _decline(world: World, first: int, last: int) -> None:
-    for job in range(first, last):
-        if not world.jobs.best_effort[job]:
-            world.live.phase[job] = DECLINED
-            world.clock.done[0] += 1
-    keep_phases(world.queue, world.live.phase, FUTURE, RUNNING)
+def _first_candidate(rows: Rows, roster: Roster) -> int:
+    """Find the first newcomer in the queue that may be declined; behind the end if there is none."""
+    for place in range(roster.queue.size[0]):
+        row = rows[roster.queue.jobs[place]]
+        if row.phase == FUTURE and not row.best_effort:
+            return place
+    return int(roster.queue.size[0])
 
 
 @compiled
-def _start_jobs(world: World) -> None:
-    for job in world.queue.jobs[: world.queue.size[0]]:
-        if world.live.phase[job] == PENDING and world.live.gpus[job] > 0:
-            start(world, job)
+def _start_jobs(rows: Rows, roster: Roster, now: float) -> None:
+    for job in roster.queue.jobs[: roster.queue.size[0]]:
+        if rows[job].phase == PENDING and rows[job].gpus > 0:
+            start(rows, roster, job, now)
 
 
 @compiled
-def _wake_for_change(world: World, plans: Plans) -> None:
+def _wake_for_change(rows: Rows, roster: Roster, plans: Plans, arrived: int) -> None:
     """Set an alarm for the next planned change of any share, if it comes before every event."""
-    live, queue = world.live, world.queue
     wake, event = np.inf, np.inf
-    for job in queue.jobs[: queue.size[0]]:
+    for job in roster.queue.jobs[: roster.queue.size[0]]:
         wake = min(wake, next_change(plans, job))
-        event = min(event, live.event[job])
-    arrived = world.clock.arrived[0]
-    if arrived < len(world.jobs.submitted):
-        event = min(event, world.jobs.submitted[arrived])
+        event = min(event, rows[job].event)
+    if arrived < len(rows):
+        event = min(event, rows[arrived].submitted)
     if wake < event:
-        set_alarm(world.alarms, wake)
+        set_alarm(roster.alarms, wake)

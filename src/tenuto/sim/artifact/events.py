@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tenuto.compiled import compiled
-from tenuto.sim.artifact.state import Alarms, Clock, Jobs, Live, Queue
+from tenuto.sim.artifact.capacity import first_not_before
+from tenuto.sim.artifact.state import Alarms, Roster, Rows
 
 _WITHOUT_EVENTS = 10.0
 """Seconds to the next event where jobs remain, but no event."""
@@ -15,7 +16,7 @@ _WITHOUT_EVENTS = 10.0
 def set_alarm(alarms: Alarms, time: float) -> None:
     """Make an event for a planned change, unless there is one already."""
     size = alarms.size[0]
-    place = int(np.searchsorted(alarms.time[:size], time))
+    place = first_not_before(alarms.time, size, time)
     if place < size and alarms.time[place] == time:
         return
     for later in range(size, place, -1):
@@ -25,77 +26,79 @@ def set_alarm(alarms: Alarms, time: float) -> None:
 
 
 @compiled
-def drop_alarms(alarms: Alarms, first: int, last: int) -> None:
-    """Forget the alarms from one place to before another."""
-    for later in range(last, alarms.size[0]):
-        alarms.time[first + later - last] = alarms.time[later]
-    alarms.size[0] -= last - first
-
-
-@compiled
 def drop_due_alarms(alarms: Alarms, reach: float) -> None:
     """Forget the alarms that the present event handles."""
     due = 0
     while due < alarms.size[0] and alarms.time[due] <= reach:
         due += 1
     if due > 0:
-        drop_alarms(alarms, 0, due)
+        _drop_alarms(alarms, 0, due)
 
 
 @compiled
-def move_event(jobs: Jobs, live: Live, queue: Queue, alarms: Alarms, job: int, time: float) -> None:
+def _drop_alarms(alarms: Alarms, first: int, last: int) -> None:
+    for later in range(last, alarms.size[0]):
+        alarms.time[first + later - last] = alarms.time[later]
+    alarms.size[0] -= last - first
+
+
+@compiled
+def move_event(rows: Rows, roster: Roster, job: int, time: float) -> None:
     """Move a job's end event. An alarm at the old time vanishes with it if nothing else happens then."""
-    old = live.event[job]
-    live.event[job] = time
-    size = alarms.size[0]
-    place = int(np.searchsorted(alarms.time[:size], old))
-    if old == time or place == size or alarms.time[place] != old:
+    old = rows[job].event
+    rows[job].event = time
+    alarms, queue = roster.alarms, roster.queue
+    place = first_not_before(alarms.time, alarms.size[0], old)
+    if old == time or place == alarms.size[0] or alarms.time[place] != old:
         return
     for other in queue.jobs[: queue.size[0]]:
-        if live.event[other] == old:
+        if rows[other].event == old:
             return
-    submission = int(np.searchsorted(jobs.submitted, old))
-    if submission < len(jobs.submitted) and jobs.submitted[submission] == old:
-        return
-    drop_alarms(alarms, place, place + 1)
+    if not _is_submission(rows, old):
+        _drop_alarms(alarms, place, place + 1)
 
 
 @compiled
-def advance(jobs: Jobs, live: Live, queue: Queue, alarms: Alarms, clock: Clock, slot: float) -> None:
-    """Move the clock to the next event: an end, a submission or an alarm.
+def _is_submission(rows: Rows, time: float) -> bool:
+    low, high = 0, len(rows)
+    while low < high:
+        middle = (low + high) // 2
+        if rows[middle].submitted < time:
+            low = middle + 1
+        else:
+            high = middle
+    return low < len(rows) and rows[low].submitted == time
+
+
+@compiled
+def next_event(rows: Rows, roster: Roster, arrived: int, now: float, slot: float) -> tuple[float, float]:
+    """Find the next event: an end, a submission or an alarm. Return its time, infinity if nothing is left, and its reach.
 
     Whatever falls within one slot is merged and delayed to the slot's end (Q23), unless it is the only event left.
+    Events up to the reach belong to it.
     """
-    now = clock.now[0]
     first, last = np.inf, -np.inf
-    if alarms.size[0] > 0:
-        first, last = alarms.time[0], alarms.time[alarms.size[0] - 1]
+    if roster.alarms.size[0] > 0:
+        first, last = roster.alarms.time[0], roster.alarms.time[roster.alarms.size[0] - 1]
+    queue = roster.queue
     for job in queue.jobs[: queue.size[0]]:
-        if live.event[job] < np.inf:
-            first = min(first, live.event[job])
-            last = max(last, live.event[job])
-    arrived = clock.arrived[0]
-    if arrived < len(jobs.submitted):
-        first = min(first, jobs.submitted[arrived])
-        last = max(last, jobs.submitted[-1])
+        if rows[job].event < np.inf:
+            first = min(first, rows[job].event)
+            last = max(last, rows[job].event)
+    if arrived < len(rows):
+        first = min(first, rows[arrived].submitted)
+        last = max(last, rows[len(rows) - 1].submitted)
     if first == np.inf:
-        clock.over[0] = queue.size[0] == 0
-        first = last = now + _WITHOUT_EVENTS
-    when = first
-    clock.reach[0] = first
+        time = now + _WITHOUT_EVENTS if queue.size[0] > 0 else np.inf
+        return time, time
     if int(first - now) <= slot and last > first:
-        when = now + slot
-        clock.reach[0] = max(first, when)
-    clock.elapsed[0] = int(when - now)
-    clock.now[0] = when
+        return now + slot, max(first, now + slot)
+    return first, first
 
 
 @compiled
-def arrivals(jobs: Jobs, clock: Clock) -> tuple[int, int]:
-    """Take all submissions that are due. Return the first job and the one behind the last."""
-    first = int(clock.arrived[0])
-    end = first
-    while end < len(jobs.submitted) and jobs.submitted[end] <= clock.reach[0]:
-        end += 1
-    clock.arrived[0] = end
-    return first, end
+def arrivals(rows: Rows, arrived: int, reach: float) -> int:
+    """Count on the submissions that are due. Return the first job that is not."""
+    while arrived < len(rows) and rows[arrived].submitted <= reach:
+        arrived += 1
+    return arrived

@@ -6,88 +6,70 @@ import numpy as np
 
 from tenuto.compiled import compiled
 from tenuto.sim.artifact.capacity import all_free
-from tenuto.sim.artifact.events import advance, arrivals, drop_due_alarms, set_alarm
+from tenuto.sim.artifact.elastic_plan import follow_plans, plan_jobs, remember_ends
+from tenuto.sim.artifact.events import set_alarm
 from tenuto.sim.artifact.greedy import spend_left_over
-from tenuto.sim.artifact.journal import log_event
-from tenuto.sim.artifact.plans import Plans, empty_plans, next_change, next_start
-from tenuto.sim.artifact.progress import end_jobs, work_off
-from tenuto.sim.artifact.queues import append, keep_phases, sort_by
-from tenuto.sim.artifact.share import (
-    charge,
-    follow_plans,
-    place_by_size,
-    plan_queue,
-    release_all,
-    remember_ends,
-    start,
-)
-from tenuto.sim.artifact.state import PENDING, RUNNING
+from tenuto.sim.artifact.plans import Plans, next_change, next_start
+from tenuto.sim.artifact.progress import start
+from tenuto.sim.artifact.queues import append, keep_phases, sort_by_deadline
+from tenuto.sim.artifact.ranks import place_by_size
+from tenuto.sim.artifact.state import PENDING, RUNNING, Roster, Rows
 from tenuto.sim.artifact.world import World
 
 
-@compiled
-def run_without_admission(world: World, events: int) -> None:
-    """Handle so many events, fewer if the replay is over."""
-    plans = empty_plans(len(world.jobs.submitted))
-    for _ in range(events):
-        if world.clock.over[0]:
-            return
-        plans = _handle(world, plans)
-
-
-@compiled
-def _handle(world: World, plans: Plans) -> Plans:
-    jobs, live, queue, clock = world.jobs, world.live, world.queue, world.clock
-    work_off(jobs, live, queue, clock, True)
-    drop_due_alarms(world.alarms, clock.reach[0])
-    sort_by(queue, jobs.deadline, world.spare)
-    release_all(world)
+def handle_no_admission(world: World) -> None:
+    """Handle the present event and move to the next."""
+    rules, rows, roster = world.rules, world.rows, world.roster
+    queue = roster.queue
+    world.settle(by_real_end=True)
+    sort_by_deadline(queue, rows, roster.spare)
     # Judged by the end with slot and overhead, unlike with admission control (Q7).
-    end_jobs(jobs, live, world.books, queue, clock, False, True)
-    keep_phases(world.running, live.phase, RUNNING, RUNNING)
-    remember_ends(world)
-    _admit_all(world)
-    plans.used[0] = 0
-    all_free(world.capacity, clock.now[0], world.rules.total)
-    plans, _ = plan_queue(world, plans, 0, queue.size[0], False)
-    follow_plans(world, plans)
-    _start_jobs(world)
-    plans = spend_left_over(world, plans)
-    keep_phases(world.pending, live.phase, PENDING, PENDING)
-    place_by_size(world, world.running)
-    log_event(world.rules, jobs, live, world.books, queue, clock, world.groups, world.journal)
-    _set_alarms(world, plans)
+    world.release_and_end(by_real_end=False, only_holding=True)
+    remember_ends(rows, queue)
+    newcomers = world.newcomers()
+    _admit_all(rows, roster, newcomers.start, newcomers.stop)
+    all_free(world.desk.capacity, world.now, rules.total)
+    world.plans.used[0] = 0
+    count = int(queue.size[0])
+    world.plans, _ = plan_jobs(rules, rows, queue, 0, count, False, world.desk, world.plans, world.now)
+    follow_plans(rows, roster, world.plans)
+    _start_jobs(rows, roster, world.now)
+    world.plans = spend_left_over(rules, rows, roster, world.desk, world.plans, world.now)
+    place_by_size(rules, rows, roster.running, world.groups)
+    world.write_log()
+    world.make_room_for_alarms()
+    _set_alarms(rows, world.roster, world.plans)
     # An alarm at the end of a job is lost here: the overhead moves the end away.
-    charge(world, world.running)
-    advance(jobs, live, queue, world.alarms, clock, world.rules.slot)
-    return plans
+    world.charge(roster.running)
+    world.advance()
 
 
 @compiled
-def _admit_all(world: World) -> None:
-    first, last = arrivals(world.jobs, world.clock)
+def _admit_all(rows: Rows, roster: Roster, first: int, last: int) -> None:
+    keep_phases(roster.running, rows, RUNNING, RUNNING)
     for job in range(first, last):
-        world.live.phase[job] = PENDING
-        append(world.queue, job)
-        append(world.pending, job)
-    sort_by(world.queue, world.jobs.deadline, world.spare)
+        rows[job].phase = PENDING
+        append(roster.queue, job)
+        append(roster.pending, job)
+    sort_by_deadline(roster.queue, rows, roster.spare)
 
 
 @compiled
-def _start_jobs(world: World) -> None:
-    for job in world.pending.jobs[: world.pending.size[0]]:
-        if world.live.gpus[job] > 0:
-            start(world, job)
+def _start_jobs(rows: Rows, roster: Roster, now: float) -> None:
+    for job in roster.pending.jobs[: roster.pending.size[0]]:
+        if rows[job].gpus > 0:
+            start(rows, roster, job, now)
 
 
 @compiled
-def _set_alarms(world: World, plans: Plans) -> None:
+def _set_alarms(rows: Rows, roster: Roster, plans: Plans) -> None:
     """Make an event for the next planned change of every job; old ones stay, even if the plan is another by now."""
-    for job in world.running.jobs[: world.running.size[0]]:
+    keep_phases(roster.pending, rows, PENDING, PENDING)
+    for job in roster.running.jobs[: roster.running.size[0]]:
         time = next_change(plans, job)
         if time < np.inf:
-            set_alarm(world.alarms, time)
-    for job in world.pending.jobs[: world.pending.size[0]]:
+            set_alarm(roster.alarms, time)
+    for job in roster.pending.jobs[: roster.pending.size[0]]:
         time = next_start(plans, job)
         if time < np.inf:
-            set_alarm(world.alarms, time)
+            set_alarm(roster.alarms, time)

@@ -8,7 +8,9 @@ import numpy as np
 
 from tenuto.compiled import compiled
 from tenuto.model.columns import Flags, Floats
+from tenuto.sim.artifact.events import move_event
 from tenuto.sim.artifact.levels import LEVELS, level_fitting
+from tenuto.sim.artifact.state import Queue, Roster, Rows
 
 _LARGE_CLUSTER = 256
 
@@ -33,16 +35,19 @@ def costs_of(total: int) -> Costs:
 
 
 @compiled
-def is_restart(rounds: int, slot: float) -> bool:
-    """Tell whether all jobs restart: the slot's *seconds* are taken as a number of rounds (Q5)."""
-    return bool(rounds > 0 and rounds % slot == 0)
+def charge(costs: Costs, rows: Rows, roster: Roster, payers: Queue, restart: bool) -> None:
+    """Let every job that holds GPUs pay for this round, even if nothing changed for it (Q22).
 
-
-@compiled
-def overhead(costs: Costs, rank: int, gpus: int, restart: bool) -> float:
-    """Charge a placed job and remember its group. A cached one escapes even the cost of a restart (Q5)."""
-    level = level_fitting(gpus)
-    if costs.seen[rank, level]:
-        return float(costs.cached)
-    costs.seen[rank, level] = True
-    return float(costs.fresh[1 if restart else 0, level])
+    A cached job escapes even the cost of a restart (Q5).
+    """
+    for job in payers.jobs[: payers.size[0]]:
+        row = rows[job]
+        if row.gpus == 0:
+            continue
+        level = level_fitting(row.gpus)
+        row.overhead = costs.cached if costs.seen[row.rank, level] else costs.fresh[1 if restart else 0, level]
+        costs.seen[row.rank, level] = True
+        row.end += row.overhead
+        move_event(rows, roster, job, row.end)
+    if restart:
+        costs.seen[:] = False

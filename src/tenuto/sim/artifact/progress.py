@@ -1,4 +1,4 @@
-"""What happened since the previous event: work done, jobs ended."""
+"""What happened since the previous event: work done, jobs ended. And what comes after it: jobs started."""
 
 from __future__ import annotations
 
@@ -6,46 +6,53 @@ import numpy as np
 
 from tenuto.compiled import compiled
 from tenuto.sim.artifact.levels import level_fitting
-from tenuto.sim.artifact.queues import keep_phases
-from tenuto.sim.artifact.state import ENDED, PENDING, RUNNING, Books, Clock, Jobs, Live, Queue
+from tenuto.sim.artifact.queues import append, keep_phases
+from tenuto.sim.artifact.state import ENDED, PENDING, RUNNING, Queue, Roster, Rows
 
 
 @compiled
-def work_off(jobs: Jobs, live: Live, queue: Queue, clock: Clock, by_real_end: bool) -> None:
+def work_off(rows: Rows, queue: Queue, now: float, elapsed: float, by_real_end: bool) -> None:
     """Subtract what each job has done. One that is done before its end event ends at the present one."""
-    now, elapsed = clock.now[0], clock.elapsed[0]
     for job in queue.jobs[: queue.size[0]]:
-        if live.gpus[job] == 0:
+        row = rows[job]
+        if row.gpus == 0:
             continue
-        rate = jobs.rate[job, level_fitting(live.gpus[job])]
-        stop = live.real_end[job] if by_real_end else live.end[job]
+        rate = row.rate[level_fitting(row.gpus)]
+        stop = row.real_end if by_real_end else row.end
         seconds = elapsed - max(now - stop, 0.0)
-        seconds = 0.0 if seconds < live.overhead[job] else seconds - live.overhead[job]
+        seconds = 0.0 if seconds < row.overhead else seconds - row.overhead
         work = seconds * rate
-        if live.left[job] <= work and live.end[job] > now:
-            work = (live.end[job] - now + elapsed) * rate
-            live.end[job] = now - elapsed + np.ceil(live.left[job] / rate)
-            live.event[job] = now
-        live.left[job] -= work
-        live.overhead[job] = 0.0
+        if row.left <= work and row.end > now:
+            work = (row.end - now + elapsed) * rate
+            row.end = now - elapsed + np.ceil(row.left / rate)
+            row.event = now
+        row.left -= work
+        row.overhead = 0.0
 
 
 @compiled
-def end_jobs(
-    jobs: Jobs, live: Live, books: Books, queue: Queue, clock: Clock, by_real_end: bool, only_holding: bool
-) -> None:
-    """End every job whose event is due. ElasticFlow ignores the event of a job that holds no GPU (Q21)."""
-    reach = clock.reach[0]
+def end_jobs(rows: Rows, queue: Queue, reach: float, by_real_end: bool, only_holding: bool) -> int:
+    """End every job whose event is due and count them. ElasticFlow ignores a job that holds no GPU then (Q21)."""
+    ended = 0
     for job in queue.jobs[: queue.size[0]]:
-        if live.event[job] > reach:
+        row = rows[job]
+        if row.event > reach:
             continue
-        live.event[job] = np.inf
-        if only_holding and live.gpus[job] == 0:
+        row.event = np.inf
+        if only_holding and row.gpus == 0:
             continue
-        live.phase[job] = ENDED
-        live.gpus[job] = 0
-        books.finished[job] = live.end[job]
-        judged = live.real_end[job] if by_real_end else live.end[job]
-        books.met[job] = judged <= jobs.deadline[job] and not jobs.best_effort[job]
-        clock.done[0] += 1
-    keep_phases(queue, live.phase, PENDING, RUNNING)
+        row.phase = ENDED
+        row.finished = row.end
+        judged = row.real_end if by_real_end else row.end
+        row.met = judged <= row.deadline and not row.best_effort
+        ended += 1
+    keep_phases(queue, rows, PENDING, RUNNING)
+    return ended
+
+
+@compiled
+def start(rows: Rows, roster: Roster, job: int, now: float) -> None:
+    """Let a waiting job run."""
+    rows[job].phase = RUNNING
+    rows[job].started = now
+    append(roster.running, job)

@@ -11,97 +11,165 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tenuto.compiled import compiled
 from tenuto.model.cluster import Cluster
 from tenuto.model.columns import Ints
+from tenuto.sim.artifact.state import Queue, Rows, Rules
 
 _CLASSES = np.array([1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64, 72, 88, 128, 256], dtype=np.int64)
 
 
-class Groups(NamedTuple):
-    """Groups of nodes; group g holds the nodes from `first[g]` on, counted in the order of filling."""
+GROUP = np.dtype(
+    [
+        ("first", np.int64),  # first cell, nodes counted in the order in which they are filled
+        ("capacity", np.int64),
+        ("used", np.int64),
+        ("members", np.int64),  # jobs that were not released yet
+    ]
+)
+NODE = np.dtype(
+    [
+        ("place", np.int64),  # in the cluster; all other columns are in the order in which nodes are filled
+        ("group", np.int64),
+        ("released", np.int64),  # places in the cluster, in the order of their release
+        ("number", np.int64),  # of the node with this place in the cluster, under its switch
+    ]
+)
 
-    first: Ints
-    capacity: Ints
-    used: Ints
-    members: Ints
-    """Jobs in each group that were not released yet."""
+
+class Groups(NamedTuple):
+    """Nodes and the groups that jobs share."""
+
+    table: NDArray[np.void]
+    """Groups, of type GROUP."""
+    nodes: NDArray[np.void]
+    """Nodes, of type NODE."""
     lists: Ints
     """For each class a row of groups."""
     length: Ints
-    made: Ints
+    """For each class how many."""
+    count: Ints
     """Three numbers: groups made, nodes taken, nodes released."""
-    owner: Ints
-    """For each node in the order of filling its group."""
-    node_order: Ints
-    """For each node in the order of filling its place in the cluster."""
-    released: Ints
-    """Nodes in the order of their release, as places in the cluster."""
-    number: Ints
-    """For each node of the cluster its number under its switch."""
+
+
+MADE, TAKEN, RELEASED = range(3)
 
 
 def groups_of(cluster: Cluster) -> Groups:
-    """Make room for groups. Nodes are filled in the order of the cluster at first."""
-    nodes = len(cluster.slots)
-    columns = [np.zeros(nodes, dtype=np.int64) for _ in range(4)]
+    """Take all nodes for free, in the order of the cluster at first."""
+    count = len(cluster.slots)
+    nodes = np.zeros(count, dtype=NODE)
+    nodes["place"] = np.arange(count)
+    nodes["number"] = np.concatenate([np.arange(size) for size in np.bincount(cluster.switch)])
     return Groups(
-        *columns,
-        lists=np.zeros((len(_CLASSES), nodes), dtype=np.int64),
+        np.zeros(count, dtype=GROUP),
+        nodes,
+        lists=np.zeros((len(_CLASSES), count), dtype=np.int64),
         length=np.zeros(len(_CLASSES), dtype=np.int64),
-        made=np.zeros(3, dtype=np.int64),
-        owner=np.zeros(nodes, dtype=np.int64),
-        node_order=np.arange(nodes, dtype=np.int64),
-        released=np.zeros(nodes, dtype=np.int64),
-        number=np.concatenate([np.arange(count) for count in np.bincount(cluster.switch)]).astype(np.int64),
+        count=np.zeros(3, dtype=np.int64),
     )
 
 
 @compiled
-def release(groups: Groups, per_node: int, cell: int) -> None:
+def release_jobs(rules: Rules, rows: Rows, queue: Queue, groups: Groups, reach: float) -> None:
+    """Release all jobs: those that end now, then the others in the order of the queue."""
+    for ending in (True, False):
+        for job in queue.jobs[: queue.size[0]]:
+            if rows[job].gpus > 0 and (rows[job].event <= reach) == ending:
+                _release(groups, rules.per_node, rows[job].cell)
+    _collect_nodes(groups)
+
+
+@compiled
+def place_by_size(rules: Rules, rows: Rows, order: Queue, groups: Groups) -> None:
+    """Place jobs that hold GPUs: those of a node or more in the list's order, then class by class the smaller ones."""
+    for job in order.jobs[: order.size[0]]:
+        if rows[job].gpus >= rules.per_node:
+            _place_job(rules, rows, job, groups)
+    size = rules.per_node // 2
+    while size > 0:
+        for job in order.jobs[: order.size[0]]:
+            if rows[job].gpus == size:
+                _place_job(rules, rows, job, groups)
+        size //= 2
+
+
+@compiled
+def place_in_order(rules: Rules, rows: Rows, order: Queue, groups: Groups) -> int:
+    """Place jobs that hold GPUs in the list's order. Return the first that finds no room, -1 if all do."""
+    for job in order.jobs[: order.size[0]]:
+        if rows[job].gpus > 0:
+            _place_job(rules, rows, job, groups)
+            if rows[job].cell < 0:
+                return int(job)
+    return -1
+
+
+@compiled
+def write_layout(rules: Rules, rows: Rows, queue: Queue, groups: Groups, layout: Ints) -> None:
+    """Write each placed job on its GPUs."""
+    for job in queue.jobs[: queue.size[0]]:
+        if rows[job].gpus > 0:
+            for cell in range(rows[job].cell, rows[job].cell + rows[job].gpus):
+                node = groups.nodes[cell // rules.per_node].place
+                layout[node * rules.per_node + cell % rules.per_node] = job
+
+
+@compiled
+def _release(groups: Groups, per_node: int, cell: int) -> None:
     """Release one job; the last one of a group gives the group's nodes back."""
-    group = groups.owner[cell // per_node]
-    groups.members[group] -= 1
-    if groups.members[group] > 0:
+    group = groups.table[groups.nodes[cell // per_node].group]
+    group.members -= 1
+    if group.members > 0:
         return
-    first = groups.first[group] // per_node
-    for node in range(first, first + groups.capacity[group] // per_node):
-        groups.released[groups.made[2]] = groups.node_order[node]
-        groups.made[2] += 1
+    first = group.first // per_node
+    for node in range(first, first + group.capacity // per_node):
+        groups.nodes[groups.count[RELEASED]].released = groups.nodes[node].place
+        groups.count[RELEASED] += 1
 
 
 @compiled
-def clear_groups(groups: Groups) -> None:
-    """Begin to place afresh, when all jobs were released: free nodes in the order of their numbers."""
-    nodes = len(groups.node_order)
-    taken = groups.made[1]
+def _collect_nodes(groups: Groups) -> None:
+    """Sort the free nodes by number; among namesakes those that were not taken come first, then as released."""
+    nodes = groups.nodes
+    total, taken = len(nodes), groups.count[TAKEN]
     if taken > 0:
-        for node in range(taken, nodes):
-            groups.released[groups.made[2]] = groups.node_order[node]
-            groups.made[2] += 1
-        _sort_by_number(groups, nodes - taken)
+        free = np.zeros(total, np.int64)
+        behind = np.zeros(total + 1, np.int64)
+        for index in range(total):
+            free[index] = nodes[index + taken].place if index + taken < total else nodes[index + taken - total].released
+            behind[nodes[index].number + 1] += 1
+        for number in range(total):
+            behind[number + 1] += behind[number]
+        for place in free:
+            nodes[behind[nodes[place].number]].place = place
+            behind[nodes[place].number] += 1
     groups.length[:] = 0
-    groups.made[:] = 0
+    groups.count[:] = 0
 
 
 @compiled
-def _sort_by_number(groups: Groups, untouched: int) -> None:
-    """Order nodes by number; among namesakes those that were never taken come first, then the released ones."""
-    nodes = len(groups.node_order)
-    behind = np.zeros(nodes + 1, np.int64)
-    for node in range(nodes):
-        behind[groups.number[node] + 1] += 1
-    for number in range(nodes):
-        behind[number + 1] += behind[number]
-    for index in range(nodes):
-        node = groups.released[(index + nodes - untouched) % nodes]
-        groups.node_order[behind[groups.number[node]]] = node
-        behind[groups.number[node]] += 1
+def _place_job(rules: Rules, rows: Rows, job: int, groups: Groups) -> None:
+    row = rows[job]
+    row.cell = _place(groups, rules.per_node, row.gpus)
+    if row.cell >= 0:
+        row.rank = _first_rank(groups, rules.per_node, row.cell, row.gpus)
 
 
 @compiled
-def place(groups: Groups, per_node: int, gpus: int) -> int:
+def _first_rank(groups: Groups, per_node: int, cell: int, gpus: int) -> int:
+    """Tell the first GPU of a job, nodes counted in the order of the cluster."""
+    first = cell // per_node
+    lowest = groups.nodes[first].place
+    for node in range(first + 1, (cell + gpus - 1) // per_node + 1):
+        lowest = min(lowest, groups.nodes[node].place)
+    return int(lowest * per_node + cell % per_node)
+
+
+@compiled
+def _place(groups: Groups, per_node: int, gpus: int) -> int:
     """Find room for a job. Return its first cell in the order of filling; -1 if there is none."""
     own = _class_of(gpus)
     if groups.length[own] > 0:
@@ -117,16 +185,6 @@ def place(groups: Groups, per_node: int, gpus: int) -> int:
 
 
 @compiled
-def first_rank(groups: Groups, per_node: int, cell: int, gpus: int) -> int:
-    """Tell the first GPU of a job, nodes counted in the order of the cluster."""
-    first = cell // per_node
-    lowest = groups.node_order[first]
-    for node in range(first + 1, (cell + gpus - 1) // per_node + 1):
-        lowest = min(lowest, groups.node_order[node])
-    return int(lowest * per_node + cell % per_node)
-
-
-@compiled
 def _class_of(hole: int) -> int:
     for index in range(len(_CLASSES) - 1, -1, -1):
         if _CLASSES[index] <= hole and hole % _CLASSES[index] == 0:
@@ -137,39 +195,40 @@ def _class_of(hole: int) -> int:
 @compiled
 def _try_first(groups: Groups, index: int, own: int, gpus: int) -> int:
     """Put the job into the first group of a list, or move that group to the list's end."""
-    group = _popped(groups, index)
-    used = groups.used[group]
-    if used + gpus > groups.capacity[group]:
-        groups.lists[index, groups.length[index]] = group
+    number = _popped(groups, index)
+    group = groups.table[number]
+    if group.used + gpus > group.capacity:
+        groups.lists[index, groups.length[index]] = number
         groups.length[index] += 1
         return -1
-    groups.used[group] = used + gpus
-    groups.members[group] += 1
-    hole = groups.capacity[group] - used - gpus
-    _insert(groups, _class_of(hole) if hole > 0 else own, group)
-    return int(groups.first[group] + used)
+    cell = group.first + group.used
+    group.used += gpus
+    group.members += 1
+    hole = group.capacity - group.used
+    _insert(groups, _class_of(hole) if hole > 0 else own, number)
+    return int(cell)
 
 
 @compiled
 def _popped(groups: Groups, index: int) -> int:
     row = groups.lists[index]
-    group = int(row[0])
+    number = int(row[0])
     groups.length[index] -= 1
-    for place_in_row in range(groups.length[index]):
-        row[place_in_row] = row[place_in_row + 1]
-    return group
+    for place in range(groups.length[index]):
+        row[place] = row[place + 1]
+    return number
 
 
 @compiled
-def _insert(groups: Groups, index: int, group: int) -> None:
+def _insert(groups: Groups, index: int, number: int) -> None:
     """Append a group to a list and sort the list by GPUs in use; ties keep their order."""
     row = groups.lists[index]
-    row[groups.length[index]] = group
+    row[groups.length[index]] = number
     groups.length[index] += 1
-    for place_in_row in range(1, groups.length[index]):
-        moving = row[place_in_row]
-        to = place_in_row
-        while to > 0 and groups.used[row[to - 1]] > groups.used[moving]:
+    for place in range(1, groups.length[index]):
+        moving = row[place]
+        to = place
+        while to > 0 and groups.table[row[to - 1]].used > groups.table[moving].used:
             row[to] = row[to - 1]
             to -= 1
         row[to] = moving
@@ -177,17 +236,20 @@ def _insert(groups: Groups, index: int, group: int) -> None:
 
 @compiled
 def _fresh(groups: Groups, own: int, per_node: int, gpus: int) -> int:
+    """Make a group of the next free nodes."""
     wanted = (gpus + per_node - 1) // per_node
-    group, taken = groups.made[0], groups.made[1]
-    if taken + wanted > len(groups.node_order):
+    number, taken = groups.count[MADE], groups.count[TAKEN]
+    if taken + wanted > len(groups.nodes):
         return -1
-    groups.first[group] = taken * per_node
-    groups.capacity[group] = wanted * per_node
-    groups.used[group] = gpus
-    groups.members[group] = 1
-    groups.owner[taken : taken + wanted] = group
-    groups.made[0] = group + 1
-    groups.made[1] = taken + wanted
-    hole = groups.capacity[group] - gpus
-    _insert(groups, _class_of(hole) if hole > 0 else own, group)
-    return int(groups.first[group])
+    group = groups.table[number]
+    group.first = taken * per_node
+    group.capacity = wanted * per_node
+    group.used = gpus
+    group.members = 1
+    for node in range(taken, taken + wanted):
+        groups.nodes[node].group = number
+    groups.count[MADE] += 1
+    groups.count[TAKEN] += wanted
+    hole = group.capacity - gpus
+    _insert(groups, _class_of(hole) if hole > 0 else own, number)
+    return int(group.first)

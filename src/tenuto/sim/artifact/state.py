@@ -1,12 +1,16 @@
-"""The state of a replay in columns: what never changes, what every event changes, and what is reported."""
+"""The state of a replay: one row per job, lists of jobs, and the rules that hold throughout."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tenuto.model.columns import Flags, Floats, Ints
+from tenuto.errors import InputInvalid
+from tenuto.model.cluster import Cluster
+from tenuto.model.columns import Floats, Ints
+from tenuto.sim.artifact.levels import LEVELS
 from tenuto.sim.artifact.limits import rates_by_level
 from tenuto.sim.workload import Workload
 
@@ -16,6 +20,47 @@ NEVER = 2.0**63
 FUTURE, PENDING, RUNNING, ENDED, DECLINED = range(5)
 """Phases of a job. A job that was started once stays RUNNING, even while it holds no GPU."""
 
+Rows = NDArray[np.void]
+"""A table of jobs, of type JOB."""
+
+JOB = np.dtype(
+    [
+        # The trace.
+        ("submitted", np.float64),
+        ("deadline", np.float64),
+        ("best_effort", np.bool_),
+        ("limit", np.int64),  # highest level that the job may get, however small the cluster is
+        ("rate", np.float64, (LEVELS,)),  # iterations per second at each level
+        # What the reference remembers.
+        ("phase", np.int64),
+        ("left", np.float64),  # iterations still to do
+        ("gpus", np.int64),
+        ("end", np.float64),  # predicted, whole slots and overhead included: what the log calls the end
+        ("real_end", np.float64),  # predicted end of the work itself (ElasticFlow only)
+        ("event", np.float64),  # when the end event fires, infinity if there is none; it may be stale
+        ("overhead", np.float64),  # seconds lost at the beginning of the coming interval
+        ("cell", np.int64),  # first GPU, nodes counted in the order in which they are filled
+        ("rank", np.int64),  # first GPU, nodes counted in the order of the cluster
+        # What is reported.
+        ("started", np.float64),
+        ("finished", np.float64),
+        ("promised", np.float64),
+        ("met", np.bool_),
+        ("last_size", np.int64),
+        ("changes", np.int64),
+        ("preempted", np.int64),
+        ("held", np.int64),  # GPUs after the previous event
+        ("held_rank", np.int64),
+        # Scratch paper.
+        ("key", np.float64),  # what jobs are sorted by
+        ("old_end", np.float64),  # predicted end before the event
+        ("target", np.int64),  # level that the job would get next
+        ("planned_gpus", np.int64),  # share and end in a plan of EDF that may be dropped
+        ("planned_end", np.float64),
+    ],
+    align=True,
+)
+
 
 class Rules(NamedTuple):
     """Numbers that hold for a whole replay."""
@@ -23,58 +68,9 @@ class Rules(NamedTuple):
     total: int
     """All GPUs of the cluster."""
     per_node: int
-    nodes: int
     slot: float
     refresh: bool
     """Whether growing a job renews its real end: so at the head of the reference, not in 2022 (E1)."""
-
-
-class Jobs(NamedTuple):
-    """The trace, in order of submission."""
-
-    submitted: Floats
-    deadline: Floats
-    best_effort: Flags
-    rate: Floats
-    """Iterations per second of each job at each level."""
-    limit: Ints
-    """Highest level that each job may get, however small the cluster is."""
-
-
-class Live(NamedTuple):
-    """What the reference remembers of each job."""
-
-    phase: Ints
-    left: Floats
-    """Iterations still to do."""
-    gpus: Ints
-    end: Floats
-    """Predicted end, whole slots and overhead included; it is what the log calls the end."""
-    real_end: Floats
-    """Predicted end of the work itself (ElasticFlow only)."""
-    event: Floats
-    """When the job's end event fires; infinity if it has none. It may be stale."""
-    overhead: Floats
-    """Seconds lost at the beginning of the coming interval."""
-    cell: Ints
-    """The first cell of the job, nodes counted in the order in which they are filled."""
-    rank: Ints
-    """The first GPU of the job, nodes counted in the order of the cluster."""
-
-
-class Books(NamedTuple):
-    """What is reported of each job."""
-
-    started: Floats
-    finished: Floats
-    promised: Floats
-    met: Flags
-    last_size: Ints
-    changes: Ints
-    preempted: Ints
-    held: Ints
-    """GPUs after the previous event."""
-    held_rank: Ints
 
 
 class Queue(NamedTuple):
@@ -93,87 +89,61 @@ class Alarms(NamedTuple):
     """One number."""
 
 
-class Clock(NamedTuple):
-    """Where the replay stands; each field is one number."""
+class Roster(NamedTuple):
+    """All lists of jobs, and the planned changes."""
 
-    now: Floats
-    elapsed: Floats
-    """Whole seconds since the previous event."""
-    reach: Floats
-    """Events up to this time were merged into the present one."""
-    arrived: Ints
-    """Jobs whose submission was handled."""
-    rounds: Ints
-    done: Ints
-    """Jobs that ended or were declined."""
-    over: Ints
-
-
-def jobs_of(workload: Workload, limits: Ints) -> Jobs:
-    """Lay out a workload for the kernels."""
-    trace = workload.trace
-    return Jobs(
-        np.array(trace.submitted, dtype=np.float64),
-        np.where(trace.best_effort, NEVER, trace.deadline).astype(np.float64),
-        np.array(trace.best_effort, dtype=np.bool_),
-        rates_by_level(workload),
-        limits,
-    )
+    queue: Queue
+    """Jobs that wait or run, in the order that the reference calls runnable."""
+    running: Queue
+    """Jobs that were started, in the order of their start (ElasticFlow without admission control only)."""
+    pending: Queue
+    """Jobs that were never started, in the order of their submission (the same)."""
+    lineup: Queue
+    """A sorted copy of the queue (EDF only)."""
+    alarms: Alarms
+    spare: Ints
+    """Room for sorting."""
 
 
-def live_of(workload: Workload) -> Live:
-    """Set up all jobs before their submission."""
-    jobs = len(workload.trace)
-    return Live(
-        phase=_ints(jobs, FUTURE),
-        left=np.array(workload.trace.steps, dtype=np.float64),
-        gpus=_ints(jobs, 0),
-        end=np.zeros(jobs),
-        real_end=np.zeros(jobs),
-        event=np.full(jobs, np.inf),
-        overhead=np.zeros(jobs),
-        cell=_ints(jobs, -1),
-        rank=_ints(jobs, -1),
-    )
-
-
-def books_of(jobs: int) -> Books:
-    """Open empty books."""
-    return Books(
-        started=np.full(jobs, np.nan),
-        finished=np.full(jobs, np.nan),
-        promised=np.full(jobs, np.nan),
-        met=np.zeros(jobs, dtype=np.bool_),
-        last_size=_ints(jobs, 0),
-        changes=_ints(jobs, 0),
-        preempted=_ints(jobs, 0),
-        held=_ints(jobs, 0),
-        held_rank=_ints(jobs, -1),
-    )
+def roster_for(jobs: int) -> Roster:
+    """Make empty lists with room for so many jobs."""
+    queues = [queue_for(jobs) for _ in range(4)]
+    alarms = Alarms(np.zeros(jobs + 1), np.zeros(1, dtype=np.int64))
+    return Roster(*queues, alarms=alarms, spare=np.zeros(jobs, dtype=np.int64))
 
 
 def queue_for(jobs: int) -> Queue:
-    """Make an empty list with room for all jobs."""
-    return Queue(_ints(jobs, 0), _ints(1, 0))
+    """Make an empty list with room for so many jobs."""
+    return Queue(np.zeros(jobs, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
 
-def alarms_for(jobs: int) -> Alarms:
-    """Make room for the planned changes of so many jobs."""
-    return Alarms(np.zeros(64 * jobs + 8), _ints(1, 0))
+def rows_of(workload: Workload, limits: Ints) -> Rows:
+    """Lay out a workload for the kernels, all jobs before their submission."""
+    trace = workload.trace
+    rows: Rows = np.zeros(len(trace), dtype=JOB)
+    rows["submitted"] = trace.submitted
+    rows["deadline"] = np.where(trace.best_effort, NEVER, trace.deadline)
+    rows["best_effort"] = trace.best_effort
+    rows["limit"] = limits
+    rows["rate"] = rates_by_level(workload)
+    rows["left"] = trace.steps
+    rows["event"] = np.inf
+    for column in ("started", "finished", "promised"):
+        rows[column] = np.nan
+    return rows
 
 
-def clock_at(first: float) -> Clock:
-    """Set the clock to the first submission."""
-    return Clock(
-        now=np.array([first]),
-        elapsed=np.zeros(1),
-        reach=np.array([first]),
-        arrived=_ints(1, 0),
-        rounds=_ints(1, 0),
-        done=_ints(1, 0),
-        over=_ints(1, 0),
-    )
-
-
-def _ints(count: int, value: int) -> Ints:
-    return np.full(count, value, dtype=np.int64)
+def rules_for(cluster: Cluster, slot: float, *, refresh: bool) -> Rules:
+    """Check what the reference takes for granted."""
+    if slot < 1 or slot != int(slot):
+        raise InputInvalid(
+            f"a slot of {slot:g} s is no whole number of seconds",
+            remedy="The reference knows whole seconds only: round --slot, or replay without --compat",
+        )
+    sizes = set(cluster.slots.tolist())
+    if len(sizes) != 1:
+        raise InputInvalid(
+            f"the nodes of cluster {cluster.name} have different numbers of slots",
+            remedy="The reference knows equal nodes only: choose such a cluster, or replay without --compat",
+        )
+    return Rules(cluster.total, int(sizes.pop()), float(slot), refresh)
