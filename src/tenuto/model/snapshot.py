@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ class Rules:
     """Decides everything that is left to chance (placement `random`)."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Snapshot:
     """The cluster and its live jobs at one moment, ordered by job number."""
 
@@ -80,7 +81,7 @@ class Snapshot:
     def __len__(self) -> int:
         return len(self.number)
 
-    @property
+    @cached_property
     def capacity(self) -> int:
         """Slots that can be used at all."""
         return int(np.count_nonzero(self.layout != UNUSABLE))

@@ -16,10 +16,12 @@ POLICY_GIVES_NONE = Verdict(Answer.QUEUED, Why.POLICY_GIVES_NONE)
 TOO_LARGE = Verdict(Answer.UNSCHEDULABLE, Why.TOO_LARGE)
 
 
-def too_large(snap: Snapshot) -> Flags:
-    """Rows whose smallest usable size exceeds the cluster."""
+def hopeless_newcomers(snap: Snapshot) -> Flags:
+    """Undecided rows whose smallest usable size exceeds the cluster."""
+    if not snap.undecided.any():
+        return snap.undecided
     within = snap.rate[:, snap.sizes <= snap.capacity]
-    hopeless: Flags = within.max(axis=1, initial=0.0) == 0.0
+    hopeless: Flags = (within.max(axis=1, initial=0.0) == 0.0) & snap.undecided
     return hopeless
 
 
@@ -28,7 +30,7 @@ def queue_all(snap: Snapshot) -> dict[int, Verdict]:
     verdicts: dict[int, Verdict] = {}
     newcomers: Ints = np.flatnonzero(snap.undecided)
     if len(newcomers):
-        hopeless = too_large(snap)
+        hopeless = hopeless_newcomers(snap)
         for row in newcomers.tolist():
             if hopeless[row]:
                 verdicts[row] = TOO_LARGE

@@ -16,10 +16,10 @@ from tenuto.policy.answers import (
     askers,
     book_of,
     decided,
+    hopeless_newcomers,
     memory_of,
     queue_all,
     remembered,
-    too_large,
     verdicts_of,
 )
 from tenuto.policy.base import Policy, jobs_of, terms_of
@@ -31,14 +31,14 @@ from tenuto.policy.spare import Moment, Shares, next_wake, pays, reluctance_to_m
 
 def decide(snap: Snapshot) -> Decision:
     """Serve the jobs in the order of their deadlines."""
-    hopeless = too_large(snap) & snap.undecided
+    hopeless = hopeless_newcomers(snap)
     shares = _serve(snap.now, snap.capacity, jobs_of(snap), terms_of(snap), hopeless)
     return decided(snap, shares, queue_all(snap), None)
 
 
 def decide_with_admission(snap: Snapshot) -> Decision:
     """Let a newcomer in if, in the order of deadlines, everybody is still in time."""
-    hopeless = too_large(snap) & snap.undecided
+    hopeless = hopeless_newcomers(snap)
     newcomers = askers(snap, hopeless)
     memory = remembered(snap)
     moment = Moment(snap.now, snap.rules.interval)

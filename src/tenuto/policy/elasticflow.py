@@ -16,10 +16,10 @@ from tenuto.policy.answers import (
     askers,
     book_of,
     decided,
+    hopeless_newcomers,
     memory_of,
     queue_all,
     remembered,
-    too_large,
     verdicts_of,
 )
 from tenuto.policy.base import Policy, jobs_of, terms_of
@@ -32,7 +32,7 @@ from tenuto.policy.spare import Moment, Shares, distribute
 
 def decide(snap: Snapshot) -> Decision:
     """Admit each newcomer that leaves every promise intact, then spend the spare slots."""
-    hopeless = too_large(snap) & snap.undecided
+    hopeless = hopeless_newcomers(snap)
     newcomers = askers(snap, hopeless)
     jobs = jobs_of(snap)
     memory = remembered(snap)
@@ -53,7 +53,7 @@ def decide(snap: Snapshot) -> Decision:
 
 def decide_without_admission(snap: Snapshot) -> Decision:
     """Plan everybody, earliest deadline first; who is late anyway takes all it can use."""
-    hopeless = too_large(snap) & snap.undecided
+    hopeless = hopeless_newcomers(snap)
     shares = _plan_and_spend(
         Moment(snap.now, snap.rules.interval),
         snap.capacity,
