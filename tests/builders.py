@@ -44,7 +44,7 @@ def as_usual(size: int) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class AJob:
-    """A job as a test describes it. `on` are the slots it holds; `size` (of its curve) is what it asks for."""
+    """A job as a test describes it. `on` are the slots it holds, `size` is what it asks for."""
 
     arrived: float = 0.0
     deadline: float = inf

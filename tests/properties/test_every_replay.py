@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.builders import AJob, Seconds, a_workload, a_world, as_usual, replayed
+from tests.properties.checks import assert_actions_lead_to_the_plan, assert_possible
+from tests.properties.strategies import all_rules, costs, submissions_of, workloads
 
 from tenuto.model.columns import Flags, Floats
 from tenuto.model.plan import ActionKind
@@ -17,9 +20,6 @@ from tenuto.policy.registry import POLICIES
 from tenuto.rounds.round import run_round
 from tenuto.sim.outcome import Outcome
 from tenuto.sim.workload import Workload
-from tests.builders import AJob, Seconds, a_workload, a_world, as_usual, replayed
-from tests.properties.checks import assert_actions_lead_to_the_plan, assert_possible
-from tests.properties.strategies import all_rules, costs, submissions_of, workloads
 
 every_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
 PROMISING = {name: policy for name, policy in POLICIES.items() if policy.promises}

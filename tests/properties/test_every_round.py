@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from tests.properties.checks import as_plain, assert_actions_lead_to_the_plan, assert_possible
+from tests.properties.strategies import snapshots
 
 from tenuto.model.snapshot import Snapshot
 from tenuto.policy.base import Policy
 from tenuto.policy.registry import POLICIES
 from tenuto.rounds.round import run_round
-from tests.properties.checks import as_plain, assert_actions_lead_to_the_plan, assert_possible
-from tests.properties.strategies import snapshots
 
 every_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
 some = settings(max_examples=60)
