@@ -45,8 +45,11 @@ all_rules = st.sampled_from(
 )
 
 
+splitting_rules = all_rules.filter(lambda rules: rules.placement is not Placement.BUDDY)
+
+
 @st.composite
-def snapshots(draw: st.DrawFn) -> Snapshot:
+def snapshots(draw: st.DrawFn, *, splitting_only: bool = False, without_deadlines: bool = False) -> Snapshot:
     """Jobs that run, stall, wait or have just come, on nodes of which some may be lost."""
     nodes = draw(any_nodes)
     lost = draw(st.sets(st.integers(0, len(nodes) - 1), max_size=len(nodes) - 1)) if len(nodes) > 1 else set()
@@ -59,24 +62,30 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
     if draw(st.booleans()):
         idle = draw(st.permutations(idle))
     now = 400.0
+    deadlines = st.just(inf) if without_deadlines else st.just(inf) | seconds.map(now.__add__)
     jobs = []
     for _ in range(draw(st.integers(0, 8))):
-        jobs.append(draw(_live_jobs(now, idle)))
+        jobs.append(draw(_live_jobs(idle, deadlines)))
         idle = idle[len(jobs[-1].on) :]
     return a_snapshot(
-        jobs=jobs, nodes=nodes, lost=sorted(lost), now=now, cost=draw(costs), rules=draw(all_rules)
+        jobs=jobs,
+        nodes=nodes,
+        lost=sorted(lost),
+        now=now,
+        cost=draw(costs),
+        rules=draw(splitting_rules if splitting_only else all_rules),
     )
 
 
 @st.composite
-def _live_jobs(draw: st.DrawFn, now: float, idle: Sequence[int]) -> AJob:
+def _live_jobs(draw: st.DrawFn, idle: Sequence[int], deadlines: st.SearchStrategy[float]) -> AJob:
     curve = draw(curves)
     fitting = [size for size in curve if size <= len(idle)]
     running = bool(fitting) and draw(st.booleans())
     changed = draw(seconds)
     return a_job(
         arrived=changed,
-        deadline=draw(st.just(inf) | seconds.map(lambda after: now + after)),
+        deadline=draw(deadlines),
         left=float(draw(st.integers(1, 1000))),
         curve=curve,
         size=draw(st.sampled_from(sorted(curve))),
