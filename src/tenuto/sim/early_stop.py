@@ -11,10 +11,16 @@ import numpy as np
 from tenuto.errors import InputInvalid
 from tenuto.sim.world import World
 
+
+def _met(world: World) -> float:
+    trace = world.workload.trace
+    return float(np.count_nonzero((world.finished <= trace.deadline) & ~trace.best_effort))
+
+
 METRICS: Mapping[str, Callable[[World], float]] = {
     "time": lambda world: world.now - float(world.workload.trace.submitted[0]),
     "finished": lambda world: float(np.count_nonzero(~np.isnan(world.finished))),
-    "met": lambda world: float(np.count_nonzero(world.finished <= world.workload.trace.deadline)),
+    "met": _met,
     "missed": lambda world: float(np.count_nonzero(world.finished > world.workload.trace.deadline)),
     "declined": lambda world: float(np.count_nonzero(world.refused)),
 }

@@ -21,19 +21,25 @@ from tenuto.sim.workload import Workload
 NEVER = 2**63 - 1
 """The reference's deadline of jobs without one."""
 
+MANIFEST = "manifest.json"
+"""Stands only where everything else was written to the end."""
+LAYOUTS, NODES = "scheduling_events.csv", "cluster.csv"
+
 
 def write_results(
     directory: Path, workload: Workload, outcome: Outcome, summary: Summary, arguments: Mapping[str, object]
 ) -> None:
     """Write everything about one replay into a directory of its own; the manifest comes last."""
     directory.mkdir(parents=True, exist_ok=True)
+    for outdated in (MANIFEST, LAYOUTS, NODES):
+        (directory / outdated).unlink(missing_ok=True)
     _write_jobs(directory / "jobs.csv", workload, outcome)
     _write_events(directory / "events.csv", outcome)
     _write_reference_jobs(directory / "job.csv", workload, outcome)
     _write_reference_result(directory / "final_result.csv", workload, summary, arguments)
     if outcome.events.layouts is not None:
-        _write_layouts(directory / "scheduling_events.csv", workload, outcome, outcome.events.layouts)
-        _write_nodes(directory / "cluster.csv", workload, outcome, outcome.events.layouts)
+        _write_layouts(directory / LAYOUTS, workload, outcome, outcome.events.layouts)
+        _write_nodes(directory / NODES, workload, outcome, outcome.events.layouts)
     manifest = {
         "tenuto": tenuto.__version__,
         "python": platform.python_version(),
@@ -41,7 +47,7 @@ def write_results(
         "arguments": dict(arguments),
         "summary": asdict(summary),
     }
-    with whole_file(directory / "manifest.json") as stream:
+    with whole_file(directory / MANIFEST) as stream:
         stream.write(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
 
 
