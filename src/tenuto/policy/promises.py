@@ -119,22 +119,22 @@ def _plan_in_order(
 
 @compiled
 def plan_anew(
-    now: float, capacity: int, jobs: Jobs, terms: Terms, order: Ints, member: Flags, newcomer: int
+    now: float, capacity: int, jobs: Jobs, terms: Terms, order: Ints, member: Flags, first: int, style: int
 ) -> tuple[bool, Book, Free]:
     """Plan all members together, in the first of three orders in which everybody is in time.
 
-    Earliest deadline first; then the newcomer before everybody else; then least time to spare first.
+    Earliest deadline first; then one row before everybody else; then least time to spare first.
     """
     latest_start = np.empty(len(jobs.todo), dtype=np.float64)
     for i in range(len(latest_start)):
         latest_start[i] = jobs.deadline[i] - jobs.todo[i] / jobs.useful[i].max()
     orders = np.empty((3, len(order)), dtype=np.int64)
     orders[0] = order
-    orders[1, 0] = newcomer
-    orders[1, 1:] = order[order != newcomer]
+    orders[1, 0] = first
+    orders[1, 1:] = order[order != first]
     orders[2] = np.argsort(latest_start, kind="mergesort")
     for k in range(3):  # one call, because the compiler copies what it calls to every place
-        fits, book, free = plan_together(now, capacity, jobs, terms, orders[k], member, THRIFTY)
+        fits, book, free = plan_together(now, capacity, jobs, terms, orders[k], member, style)
         if fits:
             break
     return fits, book, free
@@ -156,7 +156,7 @@ def mend(
 
     All promised jobs together if that saves them all; else only those rows, late if nothing better is left.
     """
-    fits, new_book, new_free = plan_together(now, capacity, jobs, terms, order, book.parts > 0, style)
+    fits, new_book, new_free = plan_anew(now, capacity, jobs, terms, order, book.parts > 0, behind[0], style)
     if fits:
         return new_book, new_free
     for i in behind:
@@ -193,7 +193,7 @@ def admit(
             continue
         if possible_alone(now, capacity, jobs, terms, i):
             member[i] = True
-            fits, new_book, new_free = plan_anew(now, capacity, jobs, terms, order, member, i)
+            fits, new_book, new_free = plan_anew(now, capacity, jobs, terms, order, member, i, THRIFTY)
             if fits:
                 book, free = new_book, new_free
                 continue

@@ -2,8 +2,8 @@
 
 Who keeps its size keeps its slots. If holes leave no place for somebody, as few small jobs as possible are
 moved out of the way; if that fails, all who may be moved are packed anew, largest first. With sizes and
-nodes in powers of two that succeeds unless jobs that must not move stand in the way. Then a job of at least a
-node's size is scattered over parts of nodes; a smaller one has to do with less; and only if it is owed its
+nodes in powers of two that succeeds unless jobs that should not move stand in the way. Then a job of at least
+a node's size is scattered over parts of nodes; a smaller one has to do with less; and only if it is owed its
 size, the others are moved in spite of themselves.
 """
 
@@ -17,6 +17,7 @@ from tenuto.model.plan import NEVER, RATHER_NOT
 from tenuto.rounds.site import Site, clear, guests, occupy, remove, row_of, was_on, widest, width
 
 PLACED = -1
+MUST_MOVE = NEVER + 1
 
 
 @compiled
@@ -25,25 +26,31 @@ def buddy(
 ) -> Ints:
     """Place all jobs of the given sizes; who stands in the way of a promise gets its modest size instead."""
     sizes = sizes.copy()
-    while True:
-        moving = sizes != held
-        for least in (RATHER_NOT, NEVER):
-            pinned = reluctance >= least
-            loose = ~pinned | moving
-            for leaving, scatter in ((moving, False), (loose, False), (moving, True), (loose, True)):
-                site = clear(first_slot, layout, number, leaving)
-                stuck = _put_all(site, number, held, sizes, leaving, pinned, scatter)
-                if stuck == PLACED:
-                    return site.layout
-        if not 0 <= modest[stuck] < sizes[stuck]:
-            break
-        sizes[stuck] = modest[stuck]
-    nobody = np.zeros(len(number), dtype=np.bool_)
-    for leaving, scatter in ((moving, True), (~nobody, False)):
-        site = clear(first_slot, layout, number, leaving)
-        if _put_all(site, number, held, sizes, leaving, nobody, scatter) == PLACED:
+    for least in (RATHER_NOT, NEVER, MUST_MOVE):
+        pinned = reluctance >= least
+        while True:
+            site, stuck = _attempts(first_slot, layout, number, held, sizes, pinned)
+            if stuck == PLACED or not 0 <= modest[stuck] < sizes[stuck]:
+                break
+            sizes[stuck] = modest[stuck]
+        if stuck == PLACED:
             break
     return site.layout
+
+
+@compiled
+def _attempts(
+    first_slot: Ints, layout: Ints, number: Ints, held: Ints, sizes: Ints, pinned: Flags
+) -> tuple[Site, int]:
+    """Try with fewer and fewer scruples until everybody has a place; name the first job left over."""
+    moving = sizes != held
+    loose = ~pinned | moving
+    for leaving, scatter in ((moving, False), (loose, False), (moving, True), (loose, True)):
+        site = clear(first_slot, layout, number, leaving)
+        stuck = _put_all(site, number, held, sizes, leaving, pinned, scatter)
+        if stuck == PLACED:
+            break
+    return site, stuck
 
 
 @compiled
