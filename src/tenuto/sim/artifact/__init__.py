@@ -1,0 +1,11 @@
+"""The reference simulator, reproduced decision by decision with its quirks: what `--compat` replays with.
+
+It has its own loops and its own clock. Nothing but the command line knows of it.
+"""
+
+from __future__ import annotations
+
+from tenuto.sim.artifact.replay import POLICIES, Policy, Revision, replay
+from tenuto.sim.artifact.warm_up import warm_up
+
+__all__ = ["POLICIES", "Policy", "Revision", "replay", "warm_up"]

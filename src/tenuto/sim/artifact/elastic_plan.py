@@ -29,7 +29,15 @@ def desk_for(jobs: int, total: int) -> Desk:
 
 @compiled
 def plan_jobs(
-    rules: Rules, rows: Rows, queue: Queue, first: int, last: int, until_late: bool, desk: Desk, plans: Plans, now: float
+    rules: Rules,
+    rows: Rows,
+    queue: Queue,
+    first: int,
+    last: int,
+    until_late: bool,
+    desk: Desk,
+    plans: Plans,
+    now: float,
 ) -> tuple[Plans, int]:
     """Plan the jobs of a queue from one place to another; stop behind the first that is late, if told so.
 

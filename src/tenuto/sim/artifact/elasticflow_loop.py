@@ -72,7 +72,15 @@ def _admit(world: World, newcomers: range) -> None:
 def _plan(world: World, first: int, last: int, *, until_late: bool = False) -> int:
     """Plan the queue from one place to another. Return the place of the first late job, or the last place."""
     world.plans, reached = plan_jobs(
-        world.rules, world.rows, world.roster.queue, first, last, until_late, world.desk, world.plans, world.now
+        world.rules,
+        world.rows,
+        world.roster.queue,
+        first,
+        last,
+        until_late,
+        world.desk,
+        world.plans,
+        world.now,
     )
     return reached
 

@@ -54,7 +54,7 @@ def _grown_bill(rules: Rules, rows: Rows, job: int, desk: Desk, plans: Plans, no
     sheet, steps = desk.sheet, desk.sheet.steps
     real_end = np.ceil(now + ask.left / ask.rate[level])
     new_end = aligned(now, real_end, ask.slot)
-    if ask.deadline >= real_end and not _changes_before(desk.capacity, plans, job, end, new_end):
+    if ask.deadline >= real_end and _first_change(desk.capacity, plans, job, end) >= new_end:
         return float((1 << level) * (new_end - now))
     # Most jobs can meet their deadline; then nothing behind it matters.
     give_back(desk.capacity, plans, job, end, ask.due, sheet)
@@ -70,8 +70,8 @@ def _grown_bill(rules: Rules, rows: Rows, job: int, desk: Desk, plans: Plans, no
 
 
 @compiled
-def _changes_before(capacity: Capacity, plans: Plans, job: int, end: float, horizon: float) -> bool:
-    """Tell whether the capacity without the job's own plan changes before a time."""
+def _first_change(capacity: Capacity, plans: Plans, job: int, end: float) -> float:
+    """Find when the capacity without the job's own plan changes first; infinity if it never does."""
     last = capacity.size[0]
     entry = plans.first[job]
     stop = entry + plans.size[job]
@@ -79,15 +79,15 @@ def _changes_before(capacity: Capacity, plans: Plans, job: int, end: float, hori
     present = free + share
     step, entry = 1, entry + 1
     time = -np.inf
-    while True:
+    while free + share == present:
         # Behind the job's own end only the profile's steps are left.
         time = np.inf if time >= end else end
         if step < last:
             time = min(time, capacity.time[step])
         if entry < stop:
             time = min(time, plans.time[entry])
-        if time >= horizon:
-            return False
+        if time == np.inf:
+            break
         if step < last and capacity.time[step] == time:
             free = capacity.free[step]
             step += 1
@@ -96,14 +96,11 @@ def _changes_before(capacity: Capacity, plans: Plans, job: int, end: float, hori
             entry += 1
         if time >= end:
             share, entry = 0, stop
-        if free + share != present:
-            return True
+    return time
 
 
 @compiled
-def grow(
-    rules: Rules, rows: Rows, roster: Roster, job: int, desk: Desk, plans: Plans, now: float
-) -> Plans:
+def grow(rules: Rules, rows: Rows, roster: Roster, job: int, desk: Desk, plans: Plans, now: float) -> Plans:
     """Give the job its next level."""
     row, sheet = rows[job], desk.sheet
     level = row.target

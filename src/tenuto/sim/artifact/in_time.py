@@ -13,7 +13,7 @@ from tenuto.compiled import compiled
 from tenuto.model.columns import Floats, Ints
 from tenuto.sim.artifact.ask import Ask, Sketch
 from tenuto.sim.artifact.capacity import Capacity, insert_step, merge_steps
-from tenuto.sim.artifact.levels import LEVELS, level_fitting
+from tenuto.sim.artifact.levels import level_fitting
 
 
 @compiled
@@ -33,24 +33,16 @@ def seconds_of(time: Floats, step: int, last: int, deadline: float) -> float:
 
 @compiled
 def smallest_level(capacity: Capacity, ask: Ask, todo: float, first: int, last: int) -> tuple[int, int]:
-    """Count work backwards at all levels at once. Return the lowest that suffices, -1 if none, and its pivot."""
-    work = np.zeros(LEVELS)
-    best, pivot = -1, -1
-    highest = ask.top
-    for step in range(last - 1, first - 1, -1):
-        fitting = min(level_fitting(capacity.free[step]), ask.top)
-        if fitting < 0:
-            continue
-        seconds = seconds_of(capacity.time, step, last, ask.deadline)
-        for level in range(highest + 1):
-            work[level] += seconds * ask.rate[min(level, fitting)]
-            if work[level] >= todo:
-                best, pivot = level, step
-                highest = level - 1
-                break
-        if highest < 0:
-            break
-    return best, pivot
+    """Count work backwards from the deadline. Return the lowest level that suffices, -1 if none, and its pivot."""
+    for level in range(ask.top + 1):
+        work = 0.0
+        for step in range(last - 1, first - 1, -1):
+            taken = min(level, level_fitting(capacity.free[step]))
+            if taken >= 0:
+                work += seconds_of(capacity.time, step, last, ask.deadline) * ask.rate[taken]
+                if work >= todo:
+                    return level, step
+    return -1, -1
 
 
 @compiled

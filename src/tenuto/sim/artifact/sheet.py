@@ -52,33 +52,38 @@ def open_sheet(sheet: Sheet) -> None:
 
 @compiled
 def give_back(capacity: Capacity, plans: Plans, job: int, end: float, until: float, sheet: Sheet) -> None:
-    """Put the profile on the sheet as it would be without the job's own plan, as far as to a time."""
-    last = capacity.size[0]
-    entry = plans.first[job]
-    stop = entry + plans.size[job]
-    free, share = capacity.free[0], plans.gpus[entry]
-    size = put_step(sheet.steps, 0, capacity.time[0], free + share)
-    step, entry = 1, entry + 1
-    time = -np.inf
-    while time < end:
-        time = end
-        if step < last and capacity.time[step] < time:
-            time = capacity.time[step]
-        if entry < stop and plans.time[entry] < time:
-            time = plans.time[entry]
-        if time >= until:
+    """Put the profile on the sheet as it would be without the job's own plan, as far as to before a time."""
+    first = plans.first[job]
+    last = first + plans.size[job]
+    sheet.steps.size[0] = 0
+    step = 0
+    for entry in range(first, last):
+        begin = plans.time[entry]
+        if begin >= min(end, until):
             break
-        if step < last and capacity.time[step] == time:
-            free = capacity.free[step]
-            step += 1
-        if entry < stop and plans.time[entry] == time:
-            share = plans.gpus[entry]
-            entry += 1
-        size = put_step(sheet.steps, size, time, free + share if time < end else free)
-    while step < last and capacity.time[step] < until:
-        size = put_step(sheet.steps, size, capacity.time[step], capacity.free[step])
+        finish = min(plans.time[entry + 1], end) if entry + 1 < last else end
+        step = _put_steps(capacity, step, begin, min(finish, until), plans.gpus[entry], sheet.steps)
+    if end < until:
+        _put_steps(capacity, step, end, until, 0, sheet.steps)
+
+
+@compiled
+def _put_steps(capacity: Capacity, step: int, begin: float, until: float, added: int, steps: Capacity) -> int:
+    """Copy the steps from one time to before another, with so many GPUs more. Return the step behind them.
+
+    Only the first may equal the step before it, because in the profile no neighbours are equal.
+    """
+    last = capacity.size[0]
+    if step < last and capacity.time[step] == begin:
         step += 1
-    sheet.steps.size[0] = size
+    size = put_step(steps, steps.size[0], begin, capacity.free[step - 1] + added)
+    while step < last and capacity.time[step] < until:
+        steps.time[size] = capacity.time[step]
+        steps.free[size] = capacity.free[step] + added
+        size += 1
+        step += 1
+    steps.size[0] = size
+    return step
 
 
 @compiled

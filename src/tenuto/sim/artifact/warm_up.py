@@ -1,0 +1,45 @@
+"""Load or compile every kernel before the clock of a replay starts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tenuto.model.cluster import Cluster
+from tenuto.model.columns import frozen
+from tenuto.model.curve import Curve, Profiles
+from tenuto.sim.artifact.replay import POLICIES, Revision, replay
+from tenuto.sim.trace import Trace
+from tenuto.sim.workload import resolve
+
+
+def warm_up() -> None:
+    """Replay a small workload under every policy, so that every kernel is called once."""
+    curve = Curve({1: 1.0, 2: 1.5})
+    workload = resolve(_trace(), Profiles("warm-up", "warm-up", {("toy", 32): curve}), _CLUSTER)
+    for policy in POLICIES:
+        replay(workload, policy, slot=60.0, revision=Revision.HEAD, layouts=True)
+
+
+_CLUSTER = Cluster.regular("warm-up", nodes=2, slots=2)
+
+
+def _trace() -> Trace:
+    """Six jobs for four GPUs: they arrive together and apart, in time and late, with and without deadline."""
+    submitted = np.array([0.0, 0.0, 10.0, 400.0, 400.0, 900.0])
+    count = len(submitted)
+    best_effort = np.array([False, False, False, False, True, False])
+    return Trace(
+        name="warm-up",
+        source="warm-up",
+        ids=tuple(map(str, range(count))),
+        models=("toy",) * count,
+        batch=frozen(np.full(count, 32)),
+        submitted=frozen(submitted),
+        steps=frozen(np.array([900.0, 900.0, 900.0, 900.0, 300.0, 900.0])),
+        deadline=frozen(np.where(best_effort, np.inf, submitted + 1000.0)),
+        best_effort=frozen(best_effort),
+        requested=frozen(np.ones(count, dtype=np.int64)),
+        duration=frozen(np.full(count, 900.0)),
+        position=frozen(np.arange(count)),
+        line=frozen(np.arange(count) + 2),
+    )
