@@ -198,3 +198,20 @@ def test_who_cannot_be_saved_is_as_little_late_as_the_other_promises_allow() -> 
 
     assert in_book(book, 0) == ([(0.0, 4)], 50.0)
     assert in_book(book, 1) == ([(0.0, 4), (50.0, 8)], 75.0)
+
+
+def test_a_refused_newcomer_does_not_stand_in_the_way_of_the_next_one() -> None:
+    """The old job can wait for the last one, but not for the one that is refused."""
+    curve = {8: 8.0}
+    old, refused = a_job(left=80.0, deadline=15.0, curve=curve), a_job(left=80.0, deadline=16.0, curve=curve)
+    welcome = a_job(left=32.0, deadline=4.5, curve=curve)
+    jobs, terms = planned([old, refused, welcome])
+    book = a_book(3, {0: ([(0.0, 8)], 10.0)})
+
+    book, _, earliest = admit(
+        0.0, 8, jobs, terms, np.array([2, 0, 1]), np.array([1, 2]), book, left_free(0.0, 8, book)
+    )
+
+    assert earliest.tolist() == [20.0, -inf]
+    assert in_book(book, 2) == ([(0.0, 8)], 4.0)
+    assert in_book(book, 0) == ([(0.0, 0), (4.0, 8)], 14.0)
