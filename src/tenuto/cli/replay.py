@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
+from math import isfinite
 from pathlib import Path
 from typing import Annotated
 
@@ -46,7 +48,7 @@ class Compat(StrEnum):
 
 def replay(
     traces: Annotated[
-        list[str], typer.Argument(metavar="TRACE...", help="Files, or names from `tenuto trace list`.")
+        list[str], typer.Argument(metavar="TRACE", help="Files, or names from `tenuto trace list`.")
     ],
     policy: Annotated[
         str, typer.Option("--policy", "-p", help="Policies separated by commas, or all.")
@@ -91,6 +93,7 @@ def replay(
     """Replay traces under policies and compare what becomes of the deadlines."""
     if picture is not None:
         check_picture(picture)
+        _check_writable(picture.parent)
     settings = Settings(
         policies=_policies(policy, compat),
         rules=Rules(interval=slot, margin=margin, placement=placement, seed=seed),
@@ -114,6 +117,7 @@ def replay(
         "margin": margin,
         "seed": seed,
         "compat": settings.compat,
+        "early_stop": early_stop,
     }
     for done in replays:
         if out is not None:
@@ -148,9 +152,11 @@ def _check_options(
         raise InputInvalid("--gpu-layout writes a file", remedy="Say where with --out")
     if picture is not None and len(traces) > 1:
         raise InputInvalid("a picture shows one trace", remedy="Replay the traces one by one")
+    rules = settings.rules
+    if not isfinite(rules.interval) or not isfinite(rules.margin):
+        raise InputInvalid("--slot and --margin are finite", remedy="Give a large number instead")
     if settings.compat is None:
         return
-    rules = settings.rules
     if settings.overhead not in ("default", "artifact"):
         raise InputInvalid("--compat has the reference's overheads", remedy="Leave --overhead out")
     if rules.placement is not Placement.BUDDY or rules.margin or settings.early_stop is not None:
@@ -182,6 +188,7 @@ def _targets(
     if len(set(names)) < len(names):
         raise InputInvalid("two traces have the same name", remedy="Give --out only with different names")
     targets = {(name, policy.name): out / name / policy.name for name in names for policy in policies}
+    _check_writable(out)
     for target in targets.values():
         if (target / "manifest.json").exists() and not force:
             raise InputInvalid(
@@ -190,6 +197,17 @@ def _targets(
                 place=Place(str(target)),
             )
     return targets
+
+
+def _check_writable(directory: Path) -> None:
+    """Refuse a place where nothing can be written, before any work is done for it."""
+    ground = next(path for path in (directory, *directory.absolute().parents) if path.exists())
+    if not ground.is_dir() or not os.access(ground, os.W_OK | os.X_OK):
+        raise InputInvalid(
+            "nothing can be written here",
+            remedy="Choose a directory in which you may write",
+            place=Place(str(directory)),
+        )
 
 
 def _print(replays: Sequence[Replay], as_json: bool, verbose: bool) -> None:

@@ -12,7 +12,6 @@ from rich.table import Table
 from tenuto.cli.replay_run import Replay
 from tenuto.sim.report import Summary
 
-
 WIDE = 132
 """Columns that the longest table needs."""
 

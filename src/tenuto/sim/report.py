@@ -71,6 +71,8 @@ def summarise(
     met = int(np.count_nonzero(outcome.met & with_deadline))
     jobs = int(np.count_nonzero(with_deadline))
     promised = ~np.isnan(outcome.promised)
+    # After an early stop there are jobs that were neither admitted nor refused.
+    refused = np.array([reason != "" for reason in outcome.reason], dtype=np.bool_)
     end = float(outcome.finished[done].max()) if len(jct) else None
     return Summary(
         policy=policy,
@@ -81,7 +83,7 @@ def summarise(
         deadline_jobs=jobs,
         best_effort_jobs=len(trace) - jobs,
         admitted=int(np.count_nonzero(outcome.admitted & with_deadline)),
-        declined=int(np.count_nonzero(~outcome.admitted & with_deadline)),
+        declined=int(np.count_nonzero(refused & with_deadline)),
         met=met,
         missed=int(np.count_nonzero(done & with_deadline & ~outcome.met)),
         broken=int(np.count_nonzero(promised & done & ~outcome.met)),

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import tenuto
+from tenuto.errors import InputInvalid, Place
 from tenuto.model.columns import Ints
 from tenuto.sim.outcome import Outcome
 from tenuto.sim.report import Summary
@@ -30,7 +31,7 @@ def write_results(
     directory: Path, workload: Workload, outcome: Outcome, summary: Summary, arguments: Mapping[str, object]
 ) -> None:
     """Write everything about one replay into a directory of its own; the manifest comes last."""
-    directory.mkdir(parents=True, exist_ok=True)
+    _make(directory)
     for outdated in (MANIFEST, LAYOUTS, NODES):
         (directory / outdated).unlink(missing_ok=True)
     _write_jobs(directory / "jobs.csv", workload, outcome)
@@ -49,6 +50,17 @@ def write_results(
     }
     with whole_file(directory / MANIFEST) as stream:
         stream.write(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
+
+
+def _make(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputInvalid(
+            f"the directory cannot be made ({error.strerror})",
+            remedy="Choose a directory in which you may write and which has room",
+            place=Place(str(directory)),
+        ) from None
 
 
 def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
