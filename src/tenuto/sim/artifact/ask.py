@@ -33,7 +33,7 @@ class Sketch(NamedTuple):
     """A plan's end; its shares stand on the planner's sheet."""
 
     end: float
-    """When the job gives its GPUs back, a whole number of slots; -1 if the planner could not meet the deadline."""
+    """When the job gives its GPUs back, a whole number of slots; -1 if it would be late."""
     real_end: float
     """When its work is done."""
     steps: int

@@ -39,8 +39,8 @@ def handle_edf_admission(world: World) -> None:
     homeless = place_in_order(rules, rows, roster.queue, world.groups)
     if homeless >= 0:
         raise PlanRefused(
-            f"at {world.now:.0f} s job {homeless} finds no {rows[homeless]['gpus']} GPUs side by side: the reference "
-            "places jobs in any order of sizes under this policy, and stops here too"
+            f"at {world.now:.0f} s job {homeless} finds no {rows[homeless]['gpus']} GPUs side by side: "
+            "under this policy the reference places jobs in any order of sizes, and stops here too"
         )
     world.write_log()
     world.charge(roster.queue)
@@ -68,7 +68,7 @@ def _admit(world: World, job: int) -> bool:
 
 @compiled
 def _line_up(rows: Rows, roster: Roster, first: int, last: int) -> None:
-    """Put newcomers at the end of the queue. Only an event without any sorts the queue itself by deadlines."""
+    """Put newcomers at the end of the queue. Only an event without any sorts the queue itself."""
     for job in range(first, last):
         append(roster.queue, job)
         rows[job].phase = PENDING

@@ -23,7 +23,7 @@ def plan_who_matters(rules: Rules, rows: Rows, lineup: Queue, capacity: Capacity
     all_free(capacity, now, rules.total)
     for place in range(count):
         job = lineup.jobs[place]
-        if place >= needed and capacity.free[0] <= 0:
+        if place >= needed and capacity.steps[0].free <= 0:
             rows[job].planned_gpus = 0
         else:
             _plan(rules, rows, capacity, job)
@@ -52,33 +52,32 @@ def plan_everybody(rules: Rules, rows: Rows, lineup: Queue, capacity: Capacity, 
 @compiled
 def _plan(rules: Rules, rows: Rows, capacity: Capacity, job: int) -> None:
     """Plan a job and take its share out of the profile. Note its GPUs for now and its end."""
-    row = rows[job]
+    row, steps = rows[job], capacity.steps
     rate = row.rate
     wanted = min(row.limit, level_fitting(rules.total))
     todo = row.left
     row.planned_gpus = 0
     first = -1
     for step in range(capacity.size[0] - 1):
-        taken = min(wanted, level_fitting(capacity.free[step]))
+        taken = min(wanted, level_fitting(steps[step].free))
         if taken < 0:
             continue
         if first < 0:
             first = step
         if step == 0:
             row.planned_gpus = 1 << taken
-        time = capacity.time[step]
-        end = np.ceil(time + todo / rate[taken])
-        if capacity.time[step + 1] >= end:
+        end = np.ceil(steps[step].time + todo / rate[taken])
+        if steps[step + 1].time >= end:
             row.planned_end = end
             _close(capacity, step, 1 << taken, end, rules.slot)
             merge_steps(capacity, first, step + 1)
             return
-        todo -= (capacity.time[step + 1] - time) * rate[taken]
-        capacity.free[step] -= 1 << taken
+        todo -= (steps[step + 1].time - steps[step].time) * rate[taken]
+        steps[step].free -= 1 << taken
     last = capacity.size[0] - 1
     if last == 0:
         row.planned_gpus = 1 << wanted
-    row.planned_end = np.ceil(capacity.time[last] + todo / rate[wanted])
+    row.planned_end = np.ceil(steps[last].time + todo / rate[wanted])
     _close_last(capacity, 1 << wanted, row.planned_end, rules)
     merge_steps(capacity, max(first, 0), capacity.size[0])
 
@@ -86,27 +85,29 @@ def _plan(rules: Rules, rows: Rows, capacity: Capacity, job: int) -> None:
 @compiled
 def _close(capacity: Capacity, step: int, gpus: int, end: float, slot: float) -> None:
     """Take the share in the last step, and give it back at the end of the slot in which the job ends."""
-    if end == capacity.time[step]:
+    steps = capacity.steps
+    if end == steps[step].time:
         return
-    free = capacity.free[step]
-    capacity.free[step] = free - gpus
-    following = step + 1
-    if end == capacity.time[following]:
+    free = steps[step].free
+    steps[step].free = free - gpus
+    following = steps[step + 1].time
+    if end == following:
         return
-    back = aligned(capacity.time[0], end, slot)
-    if back != capacity.time[following]:
-        insert_step(capacity, following, back)
-    # If the profile has a step there already, it is overwritten: what others planned there is forgotten (Q4).
-    capacity.free[following] = free
+    back = aligned(steps[0].time, end, slot)
+    if back != following:
+        insert_step(capacity, step + 1, back, free)
+    else:
+        # A step that is there already is overwritten: what others planned there is forgotten (Q4).
+        steps[step + 1].free = free
 
 
 @compiled
 def _close_last(capacity: Capacity, gpus: int, end: float, rules: Rules) -> None:
     """Take the share behind the last step, where the reference takes the whole cluster for free."""
-    last = capacity.size[0] - 1
-    back = aligned(capacity.time[0], end, rules.slot)
-    capacity.free[last] = rules.total - gpus
-    if back > capacity.time[last]:
-        last += 1
-        insert_step(capacity, last, back)
-    capacity.free[last] = rules.total
+    steps, last = capacity.steps, capacity.size[0] - 1
+    back = aligned(steps[0].time, end, rules.slot)
+    if back > steps[last].time:
+        steps[last].free = rules.total - gpus
+        insert_step(capacity, last + 1, back, rules.total)
+    else:
+        steps[last].free = rules.total

@@ -1,4 +1,4 @@
-"""ElasticFlow's plans for all jobs: one after the other in order of deadlines, each on what the others left."""
+"""ElasticFlow's plans for all jobs: one after the other by deadline, each on what the others left."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ class Desk(NamedTuple):
     sheet: Sheet
 
 
+class Stretch(NamedTuple):
+    """Which jobs to plan: those from one place of the queue to before another, or until one is late."""
+
+    first: int
+    last: int
+    until_late: bool
+
+
 def desk_for(jobs: int, total: int) -> Desk:
     """Make room for the plans of so many jobs on a cluster of so many GPUs."""
     return Desk(capacity_for(jobs, total), sheet_for(jobs, total))
@@ -29,39 +37,30 @@ def desk_for(jobs: int, total: int) -> Desk:
 
 @compiled
 def plan_jobs(
-    rules: Rules,
-    rows: Rows,
-    queue: Queue,
-    first: int,
-    last: int,
-    until_late: bool,
-    desk: Desk,
-    plans: Plans,
-    now: float,
+    rules: Rules, rows: Rows, queue: Queue, stretch: Stretch, desk: Desk, plans: Plans, now: float
 ) -> tuple[Plans, int]:
-    """Plan the jobs of a queue from one place to another; stop behind the first that is late, if told so.
-
-    Return the plans and the place that was reached: the last, or that of the job that is late.
+    """Plan a stretch of the queue. Return the plans and the place that was reached: that of the late job, or
+    the last.
     """
     capacity, sheet = desk.capacity, desk.sheet
-    for place in range(first, last):
+    for place in range(stretch.first, stretch.last):
         job = queue.jobs[place]
         ask = ask_for(rules, rows, job, now)
-        due = first_not_before(capacity.time, capacity.size[0], ask.due)
-        sketch = shares_in_time(capacity, sheet.share, ask, ask.left, 0, due)
+        due = first_not_before(capacity.steps, capacity.size[0], ask.due)
+        sketch = shares_in_time(capacity.steps, ask, ask.left, 0, due)
         if sketch.end >= 0:
-            plans = record(plans, job, capacity.time, sheet.share, sketch.steps)
-            take_shares(capacity, sheet.share, sketch)
+            plans = record(plans, rows, job, capacity.steps, sketch.steps)
+            take_shares(capacity, sketch)
         else:
             copy_out(capacity, sheet)
             sketch = plan_in_full(sheet, ask)
-            plans = record(plans, job, sheet.steps.time, sheet.share, sketch.steps)
+            plans = record(plans, rows, job, sheet.steps, sketch.steps)
             copy_in(sheet, sketch.end, capacity)
         rows[job].end = sketch.end
         rows[job].real_end = sketch.real_end
-        if until_late and sketch.real_end > ask.deadline:
+        if stretch.until_late and sketch.real_end > ask.deadline:
             return plans, place
-    return plans, last
+    return plans, stretch.last
 
 
 @compiled
@@ -76,6 +75,6 @@ def follow_plans(rows: Rows, roster: Roster, plans: Plans) -> None:
     """Give every job what its plan says and move its end event."""
     queue = roster.queue
     for job in queue.jobs[: queue.size[0]]:
-        rows[job].gpus = share_now(plans, job)
+        rows[job].gpus = share_now(plans, rows, job)
         if rows[job].end != rows[job].old_end:
             move_event(rows, roster, job, rows[job].end)

@@ -6,7 +6,7 @@ import numpy as np
 
 from tenuto.compiled import compiled
 from tenuto.sim.artifact.capacity import all_free, copy_capacity
-from tenuto.sim.artifact.elastic_plan import follow_plans, plan_jobs, remember_ends
+from tenuto.sim.artifact.elastic_plan import Stretch, follow_plans, plan_jobs, remember_ends
 from tenuto.sim.artifact.events import set_alarm
 from tenuto.sim.artifact.greedy import spend_left_over
 from tenuto.sim.artifact.plans import Plans, next_change
@@ -71,16 +71,9 @@ def _admit(world: World, newcomers: range) -> None:
 
 def _plan(world: World, first: int, last: int, *, until_late: bool = False) -> int:
     """Plan the queue from one place to another. Return the place of the first late job, or the last place."""
+    stretch = Stretch(first, last, until_late)
     world.plans, reached = plan_jobs(
-        world.rules,
-        world.rows,
-        world.roster.queue,
-        first,
-        last,
-        until_late,
-        world.desk,
-        world.plans,
-        world.now,
+        world.rules, world.rows, world.roster.queue, stretch, world.desk, world.plans, world.now
     )
     return reached
 
@@ -123,7 +116,7 @@ def _wake_for_change(rows: Rows, roster: Roster, plans: Plans, arrived: int) -> 
     """Set an alarm for the next planned change of any share, if it comes before every event."""
     wake, event = np.inf, np.inf
     for job in roster.queue.jobs[: roster.queue.size[0]]:
-        wake = min(wake, next_change(plans, job))
+        wake = min(wake, next_change(plans, rows, job))
         event = min(event, rows[job].event)
     if arrived < len(rows):
         event = min(event, rows[arrived].submitted)

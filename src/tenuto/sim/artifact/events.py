@@ -1,11 +1,10 @@
-"""The clock: end events of jobs, planned changes, the next event, and the merging of all events within one slot."""
+"""The clock: end events of jobs, planned changes, the next event, and the merging of events within one slot."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from tenuto.compiled import compiled
-from tenuto.sim.artifact.capacity import first_not_before
 from tenuto.sim.artifact.state import Alarms, Roster, Rows
 
 _WITHOUT_EVENTS = 10.0
@@ -16,13 +15,26 @@ _WITHOUT_EVENTS = 10.0
 def set_alarm(alarms: Alarms, time: float) -> None:
     """Make an event for a planned change, unless there is one already."""
     size = alarms.size[0]
-    place = first_not_before(alarms.time, size, time)
+    place = _first_alarm(alarms, time)
     if place < size and alarms.time[place] == time:
         return
     for later in range(size, place, -1):
         alarms.time[later] = alarms.time[later - 1]
     alarms.time[place] = time
     alarms.size[0] = size + 1
+
+
+@compiled
+def _first_alarm(alarms: Alarms, time: float) -> int:
+    """Find the first alarm that is not before a time."""
+    low, high = 0, int(alarms.size[0])
+    while low < high:
+        middle = (low + high) // 2
+        if alarms.time[middle] < time:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @compiled
@@ -48,7 +60,7 @@ def move_event(rows: Rows, roster: Roster, job: int, time: float) -> None:
     old = rows[job].event
     rows[job].event = time
     alarms, queue = roster.alarms, roster.queue
-    place = first_not_before(alarms.time, alarms.size[0], old)
+    place = _first_alarm(alarms, old)
     if old == time or place == alarms.size[0] or alarms.time[place] != old:
         return
     for other in queue.jobs[: queue.size[0]]:
@@ -72,10 +84,10 @@ def _is_submission(rows: Rows, time: float) -> bool:
 
 @compiled
 def next_event(rows: Rows, roster: Roster, arrived: int, now: float, slot: float) -> tuple[float, float]:
-    """Find the next event: an end, a submission or an alarm. Return its time, infinity if nothing is left, and its reach.
+    """Find the next event: an end, a submission or an alarm. Return its time and how far it reaches.
 
-    Whatever falls within one slot is merged and delayed to the slot's end (Q23), unless it is the only event left.
-    Events up to the reach belong to it.
+    Whatever falls within one slot is merged and delayed to the slot's end (Q23), unless it is the only event
+    left. Events up to the reach belong to it. If nothing is left, both are infinity.
     """
     first, last = np.inf, -np.inf
     if roster.alarms.size[0] > 0:

@@ -1,4 +1,4 @@
-"""Left-over GPUs: handed out level by level to the job whose bill of GPU seconds grows *most* per added GPU (Q1)."""
+"""Left-over GPUs: handed out level by level to the job whose GPU seconds grow *most* per added GPU (Q1)."""
 
 from __future__ import annotations
 

@@ -37,45 +37,45 @@ def priority(rules: Rules, rows: Rows, job: int, free: int, desk: Desk, plans: P
 
     It is minus the growth of the bill per added GPU, so whoever becomes most expensive is first (Q1).
     """
+    row = rows[job]
     added = increase(rows, job)
     if added == 0 or added > free:
         return np.inf
-    if rows[job].gpus == 0:
+    if row.gpus == 0:
         return -np.inf
-    growth = _grown_bill(rules, rows, job, desk, plans, now) - bill(plans, job, rows[job].end)
-    return float(-growth / added)
+    present = bill(plans.steps, row.plan, row.plan_end, row.end)
+    return float(-(_grown_bill(rules, rows, job, desk, plans, now) - present) / added)
 
 
 @compiled
 def _grown_bill(rules: Rules, rows: Rows, job: int, desk: Desk, plans: Plans, now: float) -> float:
     """Tell the job's GPU seconds if it got its next level now."""
     ask = ask_for(rules, rows, job, now)
-    level, end = rows[job].target, rows[job].end
-    sheet, steps = desk.sheet, desk.sheet.steps
+    level = rows[job].target
+    capacity, sheet = desk.capacity, desk.sheet
     real_end = np.ceil(now + ask.left / ask.rate[level])
     new_end = aligned(now, real_end, ask.slot)
-    if ask.deadline >= real_end and _first_change(desk.capacity, plans, job, end) >= new_end:
+    if ask.deadline >= real_end and _first_change(capacity, plans.steps, rows, job) >= new_end:
         return float((1 << level) * (new_end - now))
     # Most jobs can meet their deadline; then nothing behind it matters.
-    give_back(desk.capacity, plans, job, end, ask.due, sheet)
-    if steps.size[0] > 1:
-        seconds = steps.time[1] - now
-        todo = ask.left - seconds * ask.rate[level]
-        sketch = shares_in_time(steps, sheet.share, ask, todo, 1, steps.size[0])
+    size = give_back(capacity, plans, rows, job, ask.due, sheet)
+    if size > 1:
+        seconds = sheet.steps[1].time - now
+        sketch = shares_in_time(sheet.steps, ask, ask.left - seconds * ask.rate[level], 1, size)
         if sketch.end >= 0:
             return float(sketch.bill + (1 << level) * seconds)
-    give_back(desk.capacity, plans, job, end, np.inf, sheet)
+    give_back(capacity, plans, rows, job, np.inf, sheet)
     open_sheet(sheet)
     return plan_growth(sheet, ask, level).bill
 
 
 @compiled
-def _first_change(capacity: Capacity, plans: Plans, job: int, end: float) -> float:
+def _first_change(capacity: Capacity, own: Rows, rows: Rows, job: int) -> float:
     """Find when the capacity without the job's own plan changes first; infinity if it never does."""
-    last = capacity.size[0]
-    entry = plans.first[job]
-    stop = entry + plans.size[job]
-    free, share = capacity.free[0], plans.gpus[entry]
+    steps, last = capacity.steps, capacity.size[0]
+    end, stop = rows[job].end, rows[job].plan_end
+    entry = rows[job].plan
+    free, share = steps[0].free, own[entry].gpus
     present = free + share
     step, entry = 1, entry + 1
     time = -np.inf
@@ -83,16 +83,16 @@ def _first_change(capacity: Capacity, plans: Plans, job: int, end: float) -> flo
         # Behind the job's own end only the profile's steps are left.
         time = np.inf if time >= end else end
         if step < last:
-            time = min(time, capacity.time[step])
+            time = min(time, steps[step].time)
         if entry < stop:
-            time = min(time, plans.time[entry])
+            time = min(time, own[entry].time)
         if time == np.inf:
             break
-        if step < last and capacity.time[step] == time:
-            free = capacity.free[step]
+        if step < last and steps[step].time == time:
+            free = steps[step].free
             step += 1
-        if entry < stop and plans.time[entry] == time:
-            share = plans.gpus[entry]
+        if entry < stop and own[entry].time == time:
+            share = own[entry].gpus
             entry += 1
         if time >= end:
             share, entry = 0, stop
@@ -104,10 +104,10 @@ def grow(rules: Rules, rows: Rows, roster: Roster, job: int, desk: Desk, plans: 
     """Give the job its next level."""
     row, sheet = rows[job], desk.sheet
     level = row.target
-    give_back(desk.capacity, plans, job, row.end, np.inf, sheet)
+    give_back(desk.capacity, plans, rows, job, np.inf, sheet)
     open_sheet(sheet)
     sketch = plan_growth(sheet, ask_for(rules, rows, job, now), level)
-    plans = record(plans, job, sheet.steps.time, sheet.share, sketch.steps)
+    plans = record(plans, rows, job, sheet.steps, sketch.steps)
     copy_in(sheet, sketch.end, desk.capacity)
     row.end = sketch.end
     if rules.refresh:

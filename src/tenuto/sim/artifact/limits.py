@@ -1,4 +1,4 @@
-"""How many GPUs a job may get at most: the reference's hand-made table and its rule for all other policies."""
+"""How many GPUs a job may get at most: the reference's hand-made table, and its rule for other policies."""
 
 from __future__ import annotations
 
@@ -74,4 +74,5 @@ def _highest(workload: Workload, most: list[int]) -> Ints:
             remedy="Add the column 1 to its profile, or replay without --compat",
         )
     wanted = np.array([level_fitting(gpus) for gpus in most], dtype=np.int64)
-    return np.minimum(wanted, measured).astype(np.int64)
+    limits: Ints = np.minimum(wanted, measured).astype(np.int64)
+    return limits

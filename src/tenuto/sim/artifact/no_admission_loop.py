@@ -6,7 +6,7 @@ import numpy as np
 
 from tenuto.compiled import compiled
 from tenuto.sim.artifact.capacity import all_free
-from tenuto.sim.artifact.elastic_plan import follow_plans, plan_jobs, remember_ends
+from tenuto.sim.artifact.elastic_plan import Stretch, follow_plans, plan_jobs, remember_ends
 from tenuto.sim.artifact.events import set_alarm
 from tenuto.sim.artifact.greedy import spend_left_over
 from tenuto.sim.artifact.plans import Plans, next_change, next_start
@@ -30,8 +30,8 @@ def handle_no_admission(world: World) -> None:
     _admit_all(rows, roster, newcomers.start, newcomers.stop)
     all_free(world.desk.capacity, world.now, rules.total)
     world.plans.used[0] = 0
-    count = int(queue.size[0])
-    world.plans, _ = plan_jobs(rules, rows, queue, 0, count, False, world.desk, world.plans, world.now)
+    everybody = Stretch(0, int(queue.size[0]), until_late=False)
+    world.plans, _ = plan_jobs(rules, rows, queue, everybody, world.desk, world.plans, world.now)
     follow_plans(rows, roster, world.plans)
     _start_jobs(rows, roster, world.now)
     world.plans = spend_left_over(rules, rows, roster, world.desk, world.plans, world.now)
@@ -63,13 +63,13 @@ def _start_jobs(rows: Rows, roster: Roster, now: float) -> None:
 
 @compiled
 def _set_alarms(rows: Rows, roster: Roster, plans: Plans) -> None:
-    """Make an event for the next planned change of every job; old ones stay, even if the plan is another by now."""
+    """Make an event for the next planned change of every job; old ones stay, though plans have changed."""
     keep_phases(roster.pending, rows, PENDING, PENDING)
     for job in roster.running.jobs[: roster.running.size[0]]:
-        time = next_change(plans, job)
+        time = next_change(plans, rows, job)
         if time < np.inf:
             set_alarm(roster.alarms, time)
     for job in roster.pending.jobs[: roster.pending.size[0]]:
-        time = next_start(plans, job)
+        time = next_start(plans, rows, job)
         if time < np.inf:
             set_alarm(roster.alarms, time)

@@ -32,7 +32,7 @@ def work_off(rows: Rows, queue: Queue, now: float, elapsed: float, by_real_end: 
 
 @compiled
 def end_jobs(rows: Rows, queue: Queue, reach: float, by_real_end: bool, only_holding: bool) -> int:
-    """End every job whose event is due and count them. ElasticFlow ignores a job that holds no GPU then (Q21)."""
+    """End and count the jobs whose event is due. ElasticFlow ignores one that holds no GPU then (Q21)."""
     ended = 0
     for job in queue.jobs[: queue.size[0]]:
         row = rows[job]

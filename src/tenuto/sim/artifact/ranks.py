@@ -1,9 +1,9 @@
-"""Placement: at every event all jobs are packed afresh, and where a job begins decides whether its group is cached.
+"""Placement: at every event all jobs are packed afresh, and where a job begins decides what it pays.
 
-Nodes are taken in groups from the front of a list of free nodes. A group with a hole stands in the list of the hole's
-class; each list is sorted by the GPUs in use, except that a group that was tried in vain moves to the list's end.
-Nodes of different switches share numbers, and the free nodes are sorted by number only: which of two namesakes comes
-first depends on which was released first.
+Nodes are taken in groups from the front of a list of free nodes. A group with a hole stands in the list of
+the hole's class; each list is sorted by the GPUs in use, except that a group that was tried in vain moves to
+the list's end. Nodes of different switches share numbers, and the free nodes are sorted by number only: which
+of two namesakes comes first depends on which was released first.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Groups(NamedTuple):
     """For each class a row of groups."""
     length: Ints
     """For each class how many."""
-    count: Ints
+    counts: Ints
     """Three numbers: groups made, nodes taken, nodes released."""
 
 
@@ -68,7 +68,7 @@ def groups_of(cluster: Cluster) -> Groups:
         nodes,
         lists=np.zeros((len(_CLASSES), count), dtype=np.int64),
         length=np.zeros(len(_CLASSES), dtype=np.int64),
-        count=np.zeros(3, dtype=np.int64),
+        counts=np.zeros(3, dtype=np.int64),
     )
 
 
@@ -84,7 +84,7 @@ def release_jobs(rules: Rules, rows: Rows, queue: Queue, groups: Groups, reach: 
 
 @compiled
 def place_by_size(rules: Rules, rows: Rows, order: Queue, groups: Groups) -> None:
-    """Place jobs that hold GPUs: those of a node or more in the list's order, then class by class the smaller ones."""
+    """Place jobs that hold GPUs: those of a node or more in the list's order, then the smaller by size."""
     for job in order.jobs[: order.size[0]]:
         if rows[job].gpus >= rules.per_node:
             _place_job(rules, rows, job, groups)
@@ -126,15 +126,15 @@ def _release(groups: Groups, per_node: int, cell: int) -> None:
         return
     first = group.first // per_node
     for node in range(first, first + group.capacity // per_node):
-        groups.nodes[groups.count[RELEASED]].released = groups.nodes[node].place
-        groups.count[RELEASED] += 1
+        groups.nodes[groups.counts[RELEASED]].released = groups.nodes[node].place
+        groups.counts[RELEASED] += 1
 
 
 @compiled
 def _collect_nodes(groups: Groups) -> None:
-    """Sort the free nodes by number; among namesakes those that were not taken come first, then as released."""
+    """Sort the free nodes by number; of namesakes the untouched ones come first, then as released."""
     nodes = groups.nodes
-    total, taken = len(nodes), groups.count[TAKEN]
+    total, taken = len(nodes), groups.counts[TAKEN]
     if taken > 0:
         free = np.zeros(total, np.int64)
         behind = np.zeros(total + 1, np.int64)
@@ -149,7 +149,7 @@ def _collect_nodes(groups: Groups) -> None:
             nodes[behind[nodes[place].number]].place = place
             behind[nodes[place].number] += 1
     groups.length[:] = 0
-    groups.count[:] = 0
+    groups.counts[:] = 0
 
 
 @compiled
@@ -240,7 +240,7 @@ def _insert(groups: Groups, index: int, number: int) -> None:
 def _fresh(groups: Groups, own: int, per_node: int, gpus: int) -> int:
     """Make a group of the next free nodes."""
     wanted = (gpus + per_node - 1) // per_node
-    number, taken = groups.count[MADE], groups.count[TAKEN]
+    number, taken = groups.counts[MADE], groups.counts[TAKEN]
     if taken + wanted > len(groups.nodes):
         return -1
     group = groups.table[number]
@@ -250,8 +250,8 @@ def _fresh(groups: Groups, own: int, per_node: int, gpus: int) -> int:
     group.members = 1
     for node in range(taken, taken + wanted):
         groups.nodes[node].group = number
-    groups.count[MADE] += 1
-    groups.count[TAKEN] += wanted
+    groups.counts[MADE] += 1
+    groups.counts[TAKEN] += wanted
     hole = group.capacity - gpus
     _insert(groups, _class_of(hole) if hole > 0 else own, number)
     return int(group.first)

@@ -21,7 +21,7 @@ FUTURE, PENDING, RUNNING, ENDED, DECLINED = range(5)
 """Phases of a job. A job that was started once stays RUNNING, even while it holds no GPU."""
 
 Rows = NDArray[np.void]
-"""A table of jobs, of type JOB."""
+"""A table; without another word one of jobs, of type JOB."""
 
 JOB = np.dtype(
     [
@@ -55,6 +55,8 @@ JOB = np.dtype(
         ("key", np.float64),  # what jobs are sorted by
         ("old_end", np.float64),  # predicted end before the event
         ("target", np.int64),  # level that the job would get next
+        ("plan", np.int64),  # first step of ElasticFlow's plan
+        ("plan_end", np.int64),  # the step behind its last
         ("planned_gpus", np.int64),  # share and end in a plan of EDF that may be dropped
         ("planned_end", np.float64),
     ],
@@ -107,9 +109,14 @@ class Roster(NamedTuple):
 
 def roster_for(jobs: int) -> Roster:
     """Make empty lists with room for so many jobs."""
-    queues = [queue_for(jobs) for _ in range(4)]
-    alarms = Alarms(np.zeros(jobs + 1), np.zeros(1, dtype=np.int64))
-    return Roster(*queues, alarms=alarms, spare=np.zeros(jobs, dtype=np.int64))
+    return Roster(
+        queue=queue_for(jobs),
+        running=queue_for(jobs),
+        pending=queue_for(jobs),
+        lineup=queue_for(jobs),
+        alarms=Alarms(np.zeros(jobs + 1), np.zeros(1, dtype=np.int64)),
+        spare=np.zeros(jobs, dtype=np.int64),
+    )
 
 
 def queue_for(jobs: int) -> Queue:

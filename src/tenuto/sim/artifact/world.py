@@ -84,7 +84,7 @@ class World:
         self.log.append(Entry(self.now, efficiency, busy, running, waiting, layout))
 
     def charge(self, payers: Queue) -> None:
-        """Charge this round's overhead. All jobs restart when as many rounds are over as the slot has *seconds* (Q5)."""
+        """Charge this round's overhead. All jobs restart after as many rounds as the slot has *seconds* (Q5)."""
         restart = self.rounds > 0 and self.rounds % self.rules.slot == 0
         self.rounds += 1
         charge(self.costs, self.rows, self.roster, payers, restart)
