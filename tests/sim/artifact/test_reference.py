@@ -1,0 +1,66 @@
+"""Job by job, the reference's own results: who is admitted, when each job ends, whether that is in time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.sim.artifact.reference import Run, decided, reference_decided
+
+QUICK = [
+    Run("figure10/ef-accessctrl", "100jobs_1500lam", "n16g8", 240),
+    Run("figure10/ef-accessctrl.2022-12", "100jobs_1500lam", "n16g8", 240),
+    Run("figure10/edf", "100jobs_1500lam", "n16g8", 240),
+    Run("figure8a/ef-accessctrl", "elasticVpollux_e", "n16g4", 60, "t4"),
+    Run("figure8a/edf", "elasticVpollux_e", "n16g4", 60, "t4"),
+    Run("figure8b_cluster10/ef-accessctrl", "cluster10", "n32g8", 60),
+    Run("figure8b_cluster10/ef-accessctrl.2022-12", "cluster10", "n32g8", 60),
+    Run("figure8b_cluster10/edf", "cluster10", "n32g8", 60),
+    Run("figure8b_philly_103959/ef-accessctrl", "philly_103959", "n32g8", 60),
+    Run("figure8b_philly_103959/edf", "philly_103959", "n32g8", 60),
+    Run("figure8b_cluster01/edf", "cluster01", "n64g8", 60),
+    Run("figure8b_cluster05/edf", "cluster05", "n64g8", 60),
+    Run("figure9_n8g8/ef-accessctrl", "1000job_1500lam", "n8g8", 240),
+    Run("figure9_n8g8/ef", "1000job_1500lam", "n8g8", 240),
+    Run("figure9_n8g8/edf", "1000job_1500lam", "n8g8", 240),
+    Run("figure9_n8g8/edf-accessctrl", "1000job_1500lam", "n8g8", 240),
+    Run("figure9_n16g8/ef-accessctrl", "1000job_1500lam", "n16g8", 240),
+    Run("figure9_n16g8/ef", "1000job_1500lam", "n16g8", 240),
+    Run("figure9_n16g8/edf", "1000job_1500lam", "n16g8", 240),
+    Run("figure9_n16g8/edf-accessctrl", "1000job_1500lam", "n16g8", 240),
+    Run("figure11_0.3/ef-accessctrl", "200jobs_900lam_0.3", "n8g8", 240),
+    Run("figure11_0.3/edf", "200jobs_900lam_0.3", "n8g8", 240),
+    Run("functional_resnet_cifar/ef-accessctrl", "resnet_cifar_trace", "n1g8", 240),
+    Run("functional_resnet_cifar/edf", "resnet_cifar_trace", "n1g8", 240),
+]
+BIG = [
+    Run("figure8b_cluster02/edf", "cluster02", "n64g8", 60),
+    Run("figure8b_cluster08/edf", "cluster08", "n128g8", 60),
+    Run("figure8b_cluster09/edf", "cluster09", "n128g8", 60),
+]
+
+
+@pytest.mark.parametrize(
+    "run", [*QUICK, *(pytest.param(run, marks=pytest.mark.big) for run in BIG)], ids=lambda run: run.name
+)
+def test_every_job_fares_as_in_the_reference(shared: Path, run: Run) -> None:
+    workload, outcome = run.replay(shared)
+
+    assert decided(workload, outcome) == reference_decided(shared, run)
+
+
+def test_two_switches_are_filled_as_in_the_reference(shared: Path) -> None:
+    """The reference's run was stopped after its first 1089 jobs; these are what it had logged by then."""
+    run = Run("figure8b_cluster01/ef-accessctrl", "cluster01", "n64g8", 60)
+
+    workload, outcome = run.replay(shared)
+
+    completed = np.argsort(outcome.finished, kind="stable")[:1089]
+    last = outcome.finished[completed].max()
+    submitted = workload.trace.submitted
+    assert last == 3478769
+    assert (outcome.finished - submitted)[completed].mean() == 5256.164370982553
+    assert np.count_nonzero(outcome.met[completed]) == 1083
+    assert np.count_nonzero(~outcome.admitted & (submitted <= last)) == 227
