@@ -90,7 +90,5 @@ def workload_of(trace: Trace, cluster: str, profiles: str = "a100") -> Workload:
 
 def figure_10() -> Workload:
     """The trace of Figure 10, drawn by our own generator."""
-    options = GeneratorOptions(
-        jobs=100, mean_interarrival=1500, seed=1, min_tightness=1.5, max_tightness=1.5
-    )
+    options = GeneratorOptions(jobs=100, mean_interarrival=1500, seed=1, min_tightness=1.5, max_tightness=1.5)
     return workload_of(generate(options, load_profiles("a100")), "n16g8")

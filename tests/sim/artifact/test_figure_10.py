@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.sim.artifact.reference import figure_10
 
 from tenuto.model.columns import Ints
 from tenuto.sim.artifact import Revision, replay
-from tests.sim.artifact.reference import figure_10
 
 
 @pytest.mark.parametrize(

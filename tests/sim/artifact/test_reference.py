@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from tests.sim.artifact.reference import Run, decided, reference_decided
 
 QUICK = [

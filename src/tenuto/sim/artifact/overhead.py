@@ -45,9 +45,8 @@ def charge(costs: Costs, rows: Rows, roster: Roster, payers: Queue, restart: boo
         if row.gpus == 0:
             continue
         level = level_fitting(row.gpus)
-        row.overhead = (
-            costs.cached if costs.seen[row.rank, level] else costs.fresh[1 if restart else 0, level]
-        )
+        fresh = costs.fresh[1 if restart else 0, level]
+        row.overhead = costs.cached if costs.seen[row.rank, level] else fresh
         costs.seen[row.rank, level] = True
         row.end += row.overhead
         move_event(rows, roster, job, row.end)

@@ -139,10 +139,11 @@ def _collect_nodes(groups: Groups) -> None:
         free = np.zeros(total, np.int64)
         behind = np.zeros(total + 1, np.int64)
         for index in range(total):
-            free[index] = (
-                nodes[index + taken].place if index + taken < total else nodes[index + taken - total].released
-            )
             behind[nodes[index].number + 1] += 1
+            if index < taken:
+                free[total - taken + index] = nodes[index].released
+            else:
+                free[index - taken] = nodes[index].place
         for number in range(total):
             behind[number + 1] += behind[number]
         for place in free:
