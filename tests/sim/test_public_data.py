@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -69,12 +68,3 @@ def test_steps_are_what_the_profile_makes_of_the_duration(shared: Path, name: st
     ]
 
     assert (np.abs(trace.steps / (trace.duration * speed) - 1) < 0.002).all()
-
-
-def test_the_largest_trace_is_read_in_less_than_three_tenths_of_a_second(shared: Path) -> None:
-    file = shared / "data" / "traces" / "cluster04.csv"
-
-    began = time.process_time()
-    read_trace(file)
-
-    assert time.process_time() - began < 0.3

@@ -182,10 +182,9 @@ def _listed(names: Sequence[str], most: int = 20) -> str:
 
 def _entry_name(found: TraceFile, wanted: str | None, file: Path) -> str:
     own = found.name
-    if found.archived:
-        name = own if wanted is None else f"{wanted}-{own}"
-    else:
-        name = own if wanted is None else wanted
+    name = own if wanted is None else wanted
+    if found.archived and wanted is not None:
+        name = f"{wanted}-{own}"
     if not _NAME.fullmatch(name):
         raise InputInvalid(
             f"{name!r} cannot be the name of a trace",
