@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from tenuto.cli.interrupts import interrupts_held
 from tenuto.model.snapshot import Rules
 from tenuto.policy.base import Policy
 from tenuto.sim import artifact
@@ -58,12 +59,20 @@ def run_all(workloads: Sequence[Workload], settings: Settings, *, show_progress:
             for policy in settings.policies:
                 task = bar.add_task("loading kernels (compiled once per version)", total=len(workload.trace))
 
-                def tell(done: int, jobs: int, task: object = task) -> None:
-                    bar.update(task, completed=done, total=jobs)  # type: ignore[arg-type]
-
                 compile_s = _warm_up(policy, settings)
                 bar.update(task, description=f"{workload.trace.name}, {policy.name}")
-                outcome = replace(_run(workload, policy, settings, tell), compile_s=compile_s)
+                with interrupts_held() as let_through:
+
+                    def tell(
+                        done: int,
+                        jobs: int,
+                        task: TaskID = task,
+                        let_through: Callable[[], None] = let_through,
+                    ) -> None:
+                        bar.update(task, completed=done, total=jobs)
+                        let_through()
+
+                    outcome = replace(_run(workload, policy, settings, tell), compile_s=compile_s)
                 summary = summarise(
                     workload,
                     outcome,

@@ -9,7 +9,10 @@ import numpy as np
 from tenuto.compiled import compiled
 from tenuto.model.columns import Floats, Ints
 from tenuto.policy.free import Free, all_free
-from tenuto.policy.share import NOTHING, TOLERANCE, Runner, Segments, Terms, follow, level_of
+from tenuto.policy.share import NOTHING, Runner, Segments, Terms, follow, level_of
+
+ROUNDING = 1e-6
+"""Seconds that a job may seem to be behind its reservation through rounding alone."""
 
 
 class Jobs(NamedTuple):
@@ -128,14 +131,15 @@ def carry(now: float, jobs: Jobs, terms: Terms, old_number: Ints, old: Book) -> 
         while first + 1 < last and old.at[first + 1] <= now:
             first += 1
         finish = surely_done(now, runner(jobs, i), terms, old.at[first:last], old.size[first:last])
-        if finish > old.end[r] + TOLERANCE / 2:
+        if finish > old.end[r] + ROUNDING:
             behind[late] = i
             late += 1
-            finish = max(old.end[r], now)
+            finish = old.end[r]
         while last - first > 1 and old.at[last - 1] >= finish:
             last -= 1
-        finish = min(finish + terms.move[level_of(terms.sizes, old.size[last - 1])], max(old.end[r], finish))
-        book = write(book, i, old.at[first:last], old.size[first:last], finish)
+        # Room for one move is kept, but never more than was reserved: the rest may be somebody else's.
+        end = min(finish + terms.move[level_of(terms.sizes, old.size[last - 1])], old.end[r])
+        book = write(book, i, old.at[first:last], old.size[first:last], end)
     return book, behind[:late]
 
 

@@ -24,7 +24,7 @@ from tenuto.policy.answers import (
 )
 from tenuto.policy.base import Policy, jobs_of, terms_of
 from tenuto.policy.book import Book, Jobs, carry, left_free, owed_now, runner
-from tenuto.policy.promises import GREEDY, mend, plan_together, room_for
+from tenuto.policy.promises import GREEDY, make_do, mend, plan_together, room_for
 from tenuto.policy.share import NOTHING, Terms, as_fast_as_possible, level_of, level_within
 from tenuto.policy.spare import Moment, Shares, next_wake, pays, reluctance_to_move
 
@@ -119,8 +119,10 @@ def _promise_and_serve(
     now = moment.now
     order = np.argsort(jobs.deadline, kind="mergesort")
     book, behind = carry(now, jobs, terms, old_number, old)
-    if len(behind) > 0:
-        free = left_free(now, capacity, book)
+    free = left_free(now, capacity, book)
+    if free.slots[: free.used].min() < 0:
+        book, free = make_do(now, capacity, jobs, terms, order, book, GREEDY)
+    elif len(behind) > 0:
         book, free = mend(now, capacity, jobs, terms, order, behind, book, free, GREEDY)
     book, earliest = _admit_in_order(now, capacity, jobs, terms, order, newcomers, book)
     level = np.full(len(jobs.todo), NOTHING)

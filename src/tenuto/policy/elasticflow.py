@@ -25,7 +25,7 @@ from tenuto.policy.answers import (
 from tenuto.policy.base import Policy, jobs_of, terms_of
 from tenuto.policy.book import Book, Jobs, carry, empty_book, left_free, runner
 from tenuto.policy.free import all_free
-from tenuto.policy.promises import THRIFTY, admit, mend, reserve, room_for
+from tenuto.policy.promises import THRIFTY, admit, make_do, mend, reserve, room_for
 from tenuto.policy.share import Terms, as_fast_as_possible, smallest_share
 from tenuto.policy.spare import Moment, Shares, distribute
 
@@ -81,7 +81,9 @@ def _promise_and_spend(
     book, behind = carry(now, jobs, terms, old_number, old)
     free = left_free(now, capacity, book)
     order = np.argsort(jobs.deadline, kind="mergesort")
-    if len(behind) > 0:
+    if free.slots[: free.used].min() < 0:
+        book, free = make_do(now, capacity, jobs, terms, order, book, THRIFTY)
+    elif len(behind) > 0:
         book, free = mend(now, capacity, jobs, terms, order, behind, book, free, THRIFTY)
     book, free, earliest = admit(now, capacity, jobs, terms, order, newcomers, book, free)
     refused = refused.copy()

@@ -172,6 +172,25 @@ def mend(
 
 
 @compiled
+def make_do(
+    now: float, capacity: int, jobs: Jobs, terms: Terms, order: Ints, book: Book, style: int
+) -> tuple[Book, Free]:
+    """Plan anew because slots are lost that were reserved: who can still be in time is, in the given order."""
+    new_book = empty_book(len(jobs.todo))
+    free = all_free(now, capacity, 2 * len(order) + 16)
+    for late in (False, True):
+        for i in order:
+            if book.parts[i] > 0 and new_book.parts[i] == 0:
+                plan = room_for(free)
+                written, finish = in_time(now, jobs, terms, free, i, plan, style)
+                if finish == np.inf and late:
+                    written, finish = as_fast_as_possible(now, runner(jobs, i), terms, free, plan)
+                if finish < np.inf:
+                    new_book, free = reserve(new_book, free, i, plan, written, finish, finish)
+    return new_book, free
+
+
+@compiled
 def admit(
     now: float, capacity: int, jobs: Jobs, terms: Terms, order: Ints, newcomers: Ints, book: Book, free: Free
 ) -> tuple[Book, Free, Floats]:

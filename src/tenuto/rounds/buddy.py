@@ -4,7 +4,8 @@ Who keeps its size keeps its slots. If holes leave no place for somebody, as few
 moved out of the way; if that fails, all who may be moved are packed anew, largest first. With sizes and
 nodes in powers of two that succeeds unless jobs that should not move stand in the way. Then a job of at least
 a node's size is scattered over parts of nodes; a smaller one has to do with less; and only if it is owed its
-size, the others are moved in spite of themselves.
+size, the others are moved in spite of themselves. With other sizes even that may leave no place; then a job is
+split as the last resort, because a promise weighs more than neighbourhood.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import numpy as np
 from tenuto.compiled import compiled
 from tenuto.model.columns import Flags, Ints
 from tenuto.model.plan import NEVER, RATHER_NOT
-from tenuto.rounds.site import Site, clear, guests, occupy, remove, row_of, was_on, widest, width
+from tenuto.rounds.site import Site, clear, guests, occupy, remove, row_of, was_on
 
 PLACED = -1
 MUST_MOVE = NEVER + 1
+NOBODY = 2**62
+"""A size that no job has."""
 
 
 @compiled
@@ -29,7 +32,7 @@ def buddy(
     for least in (RATHER_NOT, NEVER, MUST_MOVE):
         pinned = reluctance >= least
         while True:
-            site, stuck = _attempts(first_slot, layout, number, held, sizes, pinned)
+            site, stuck = _attempts(first_slot, layout, number, held, sizes, pinned, least == MUST_MOVE)
             if stuck == PLACED or not 0 <= modest[stuck] < sizes[stuck]:
                 break
             sizes[stuck] = modest[stuck]
@@ -40,14 +43,16 @@ def buddy(
 
 @compiled
 def _attempts(
-    first_slot: Ints, layout: Ints, number: Ints, held: Ints, sizes: Ints, pinned: Flags
+    first_slot: Ints, layout: Ints, number: Ints, held: Ints, sizes: Ints, pinned: Flags, last_resort: bool
 ) -> tuple[Site, int]:
     """Try with fewer and fewer scruples until everybody has a place; name the first job left over."""
     moving = sizes != held
     loose = ~pinned | moving
-    for leaving, scatter in ((moving, False), (loose, False), (moving, True), (loose, True)):
+    for attempt in range(5 if last_resort else 4):
+        leaving = moving if attempt in (0, 2) else loose
         site = clear(first_slot, layout, number, leaving)
-        stuck = _put_all(site, number, held, sizes, leaving, pinned, scatter)
+        may_split = (NOBODY, NOBODY, site.width.max(), site.width.max(), 1)[attempt]
+        stuck = _put_all(site, number, held, sizes, leaving, pinned, may_split)
         if stuck == PLACED:
             break
     return site, stuck
@@ -55,11 +60,11 @@ def _attempts(
 
 @compiled
 def _put_all(
-    site: Site, number: Ints, held: Ints, sizes: Ints, moving: Flags, pinned: Flags, scatter: bool
+    site: Site, number: Ints, held: Ints, sizes: Ints, moving: Flags, pinned: Flags, may_split: int
 ) -> int:
     """Place the moving jobs, largest first, among equals those that run already; return the first left over.
 
-    Who may be scattered takes what all others have left.
+    Jobs of `may_split` slots or more that find no place are scattered over what all others have left.
     """
     stuck = PLACED
     last = np.zeros(len(number), dtype=np.bool_)
@@ -69,7 +74,7 @@ def _put_all(
         placed = put(site, job, slots)
         if not placed and _make_room(site, number, sizes, moving, pinned, slots):
             placed = put(site, job, slots)
-        if not placed and scatter and slots >= widest(site):
+        if not placed and slots >= may_split:
             placed = last[row] = True
         if not placed and stuck == PLACED:
             stuck = int(row)
@@ -112,7 +117,7 @@ def _best_whole_node(site: Site, job: int) -> int:
     """The idle node for a part of a large job: its own, else the one where fewest others must give way."""
     best, least = -1, 0
     for node in range(len(site.free)):
-        if site.free[node] == 0 or site.free[node] < width(site, node):
+        if site.free[node] == 0 or site.free[node] < site.width[node]:
             continue
         strangers = -1 if was_on(site, node, job) else guests(site, node, job)
         if best < 0 or strangers < least:
@@ -127,7 +132,7 @@ def put(site: Site, job: int, slots: int) -> bool:
     if node >= 0:
         occupy(site, node, job, slots)
         return True
-    if slots < widest(site):
+    if slots < site.width.max():
         return False
     rest = slots
     while rest > 0:
@@ -148,13 +153,13 @@ def _make_room(site: Site, number: Ints, sizes: Ints, moving: Flags, pinned: Fla
     """Empty nodes, cheapest first, until a job of that size fits; False if somebody found no other place."""
     need = slots
     closed = np.zeros(len(site.free), dtype=np.bool_)
-    if slots >= widest(site):
+    if slots >= site.width.max():
         for node in range(len(site.free)):
-            if site.free[node] == width(site, node):
+            if site.free[node] == site.width[node]:
                 closed[node] = True
-                need -= width(site, node)
+                need -= site.width[node]
     while need > 0:
-        target = min(need, widest(site))
+        target = min(need, site.width.max())
         node = _cheapest(site, number, sizes, moving, pinned, closed, target)
         if node < 0:
             return False
@@ -172,7 +177,7 @@ def _cheapest(
     """The node that needs the fewest slots emptied to have that many idle, by moving smaller jobs only."""
     best = -1
     for node in range(len(site.free)):
-        if closed[node] or width(site, node) < slots:
+        if closed[node] or site.width[node] < slots:
             continue
         movable = site.free[node]
         for slot in range(site.first_slot[node], site.first_slot[node + 1]):

@@ -8,16 +8,17 @@ import numpy as np
 
 from tenuto.compiled import compiled
 from tenuto.model.columns import Flags, Ints
-from tenuto.model.snapshot import IDLE
+from tenuto.model.snapshot import IDLE, UNUSABLE
 
 
 class Site(NamedTuple):
-    """`layout` is being changed, `before` is what it was; `free[node]` slots are idle now."""
+    """`layout` is being changed, `before` is what it was; `free[node]` of `width[node]` usable slots are idle now."""
 
     first_slot: Ints
     before: Ints
     layout: Ints
     free: Ints
+    width: Ints
 
 
 @compiled
@@ -32,6 +33,7 @@ def clear(first_slot: Ints, layout: Ints, number: Ints, leaves: Flags) -> Site:
     """Take every leaving job, and every job that is gone, off its slots."""
     cleared = layout.copy()
     free = np.zeros(len(first_slot) - 1, dtype=np.int64)
+    width = np.zeros(len(first_slot) - 1, dtype=np.int64)
     for node in range(len(free)):
         for slot in range(first_slot[node], first_slot[node + 1]):
             if cleared[slot] >= 0:
@@ -40,22 +42,9 @@ def clear(first_slot: Ints, layout: Ints, number: Ints, leaves: Flags) -> Site:
                     cleared[slot] = IDLE
             if cleared[slot] == IDLE:
                 free[node] += 1
-    return Site(first_slot, layout, cleared, free)
-
-
-@compiled
-def width(site: Site, node: int) -> int:
-    """All slots of a node."""
-    return int(site.first_slot[node + 1] - site.first_slot[node])
-
-
-@compiled
-def widest(site: Site) -> int:
-    """The slots of the largest node."""
-    most = 0
-    for node in range(len(site.free)):
-        most = max(most, width(site, node))
-    return most
+            if cleared[slot] != UNUSABLE:
+                width[node] += 1
+    return Site(first_slot, layout, cleared, free, width)
 
 
 @compiled

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from math import log2
+from math import inf, log2
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +68,7 @@ def _column(path: Path, name: str, table: object, sizes: Ints) -> Floats:
         raise InputInvalid("is no table of seconds by slots", remedy='Write {"1": 4, "8": 10}', place=place)
     measured: dict[int, float] = {}
     for slots, seconds in table.items():
-        valid = slots.isdecimal() and int(slots) > 0 and isinstance(seconds, int | float) and seconds >= 0
+        valid = slots.isdecimal() and int(slots) > 0 and isinstance(seconds, int | float) and 0 <= seconds < inf
         if not valid:
             raise InputInvalid(
                 f"has an unusable entry {slots!r}: {seconds!r}",
