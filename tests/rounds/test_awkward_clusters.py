@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.builders import a_job, a_snapshot, a_workload, replayed
 
 from tenuto.model.plan import Answer
 from tenuto.policy.base import Policy
 from tenuto.policy.registry import POLICIES
 from tenuto.rounds.round import run_round
-from tests.builders import a_job, a_snapshot, a_workload, replayed
 
 PROMISING = [policy for policy in POLICIES.values() if policy.promises]
 
