@@ -1,4 +1,4 @@
-"""Clusters as users name them: a built-in name, a shape in numbers, or the reference's one-row CSV file."""
+"""Clusters as users name them: a built-in name, a shape in numbers, or a file."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from tenuto.errors import InputInvalid
 from tenuto.model.cluster import Cluster
 from tenuto.model.cluster_names import BUILT_IN, MOST_SLOTS, cluster_named
+from tenuto.sim.read_node_list import read_node_list
 from tenuto.sim.table import parse_table, read_text, require_columns
 
 COLUMNS = ("num_switch", "num_node_p_switch", "num_gpu_p_node", "num_cpu_p_node", "mem_p_node")
@@ -18,6 +19,8 @@ def load_cluster(text: str) -> Cluster:
     if named := cluster_named(text):
         return named
     path = Path(text)
+    if path.suffix in (".yaml", ".yml"):
+        return read_node_list(path)
     if path.is_file() or path.suffix == ".csv" or path.name != text:
         return read_cluster(path)
     raise _unknown(text)
@@ -52,5 +55,5 @@ def _unknown(text: str) -> InputInvalid:
     return InputInvalid(
         f"{text!r} names no cluster and no file",
         remedy=f"{hint}Known are {', '.join(BUILT_IN)}, any nXgY (X nodes of Y slots), 16x8 (nodes x slots), "
-        f"2x32x8 (switches x nodes x slots), each up to {MOST_SLOTS:,} slots, or a CSV file",
+        f"2x32x8 (switches x nodes x slots), each up to {MOST_SLOTS:,} slots, or a CSV or YAML file",
     )
