@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -381,6 +382,25 @@ def test_a_picture_is_drawn_beside_the_table(workplace: Path, name: str) -> None
 
     assert "accepted jobs" in result.stdout
     assert (workplace / name).stat().st_size > 5000
+
+
+@pytest.mark.parametrize(("presses", "reached"), [(1, ["kernel done"]), (2, [])], ids=["once", "twice"])
+def test_only_a_second_ctrl_c_ends_a_kernel(
+    monkeypatch: pytest.MonkeyPatch, presses: int, reached: list[str]
+) -> None:
+    story: list[str] = []
+
+    def simulate(*_: object, progress: Callable[[int, int], None], **__: object) -> None:
+        for _press in range(presses):
+            signal.raise_signal(signal.SIGINT)
+        story.append("kernel done")
+        progress(1, 200)
+        story.append("next round")
+
+    monkeypatch.setattr(replay_run, "simulate", simulate)
+
+    assert invoke(*LAB).exit_code == 130
+    assert story == reached
 
 
 def test_an_interrupted_replay_ends_at_once_and_leaves_nothing_behind(workplace: Path) -> None:

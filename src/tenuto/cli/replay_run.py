@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tenuto.cli.interrupts import interrupts_held
 from tenuto.model.snapshot import Rules
@@ -53,36 +53,29 @@ def run_all(workloads: Sequence[Workload], settings: Settings, *, show_progress:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    replays = []
     with Progress(*columns, console=console, transient=True, disable=not show_progress) as bar:
-        for workload in workloads:
-            for policy in settings.policies:
-                task = bar.add_task("loading kernels (compiled once per version)", total=len(workload.trace))
+        return [
+            _replay(workload, policy, settings, bar) for workload in workloads for policy in settings.policies
+        ]
 
-                compile_s = _warm_up(policy, settings)
-                bar.update(task, description=f"{workload.trace.name}, {policy.name}")
-                with interrupts_held() as let_through:
 
-                    def tell(
-                        done: int,
-                        jobs: int,
-                        task: TaskID = task,
-                        let_through: Callable[[], None] = let_through,
-                    ) -> None:
-                        bar.update(task, completed=done, total=jobs)
-                        let_through()
+def _replay(workload: Workload, policy: Policy, settings: Settings, bar: Progress) -> Replay:
+    """Replay one trace under one policy."""
+    task = bar.add_task("loading kernels (compiled once per version)", total=len(workload.trace))
+    compile_s = _warm_up(policy, settings)
+    bar.update(task, description=f"{workload.trace.name}, {policy.name}")
+    with interrupts_held() as let_through:
 
-                    outcome = replace(_run(workload, policy, settings, tell), compile_s=compile_s)
-                summary = summarise(
-                    workload,
-                    outcome,
-                    policy=policy.name,
-                    slot=settings.rules.interval,
-                    compat=settings.compat,
-                )
-                replays.append(Replay(workload, outcome, summary))
-                bar.remove_task(task)
-    return replays
+        def tell(done: int, jobs: int) -> None:
+            bar.update(task, completed=done, total=jobs)
+            let_through()
+
+        outcome = replace(_run(workload, policy, settings, tell), compile_s=compile_s)
+    bar.remove_task(task)
+    summary = summarise(
+        workload, outcome, policy=policy.name, slot=settings.rules.interval, compat=settings.compat
+    )
+    return Replay(workload, outcome, summary)
 
 
 def _warm_up(policy: Policy, settings: Settings) -> float:
