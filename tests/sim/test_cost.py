@@ -76,6 +76,7 @@ def test_in_a_file_a_rescale_costs_a_start_and_a_move_a_rescale_unless_said(tmp_
         pytest.param('{"start": {"1": -4}}', "unusable entry '1': -4", id="a gift"),
         pytest.param('{"start": {"1": "4"}}', "unusable entry '1': '4'", id="a text"),
         pytest.param('{"start": {"1": NaN}}', "unusable entry '1': nan", id="not a number"),
+        pytest.param('{"start": {"1": true}}', "unusable entry '1': True", id="yes"),
         pytest.param('{"start": {"1": Infinity}}', "unusable entry '1': inf", id="for ever"),
     ],
 )

@@ -62,9 +62,10 @@ def run_all(workloads: Sequence[Workload], settings: Settings, *, show_progress:
 def _replay(workload: Workload, policy: Policy, settings: Settings, bar: Progress) -> Replay:
     """Replay one trace under one policy."""
     task = bar.add_task("loading kernels (compiled once per version)", total=len(workload.trace))
-    compile_s = _warm_up(policy, settings)
-    bar.update(task, description=f"{workload.trace.name}, {policy.name}")
     with interrupts_held() as let_through:
+        compile_s = _warm_up(policy, settings)
+        let_through()
+        bar.update(task, description=f"{workload.trace.name}, {policy.name}")
 
         def tell(done: int, jobs: int) -> None:
             bar.update(task, completed=done, total=jobs)

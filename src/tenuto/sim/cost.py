@@ -68,7 +68,8 @@ def _column(path: Path, name: str, table: object, sizes: Ints) -> Floats:
         raise InputInvalid("is no table of seconds by slots", remedy='Write {"1": 4, "8": 10}', place=place)
     measured: dict[int, float] = {}
     for slots, seconds in table.items():
-        valid = slots.isdecimal() and int(slots) > 0 and isinstance(seconds, int | float) and 0 <= seconds < inf
+        number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+        valid = slots.isdecimal() and int(slots) > 0 and number and 0 <= seconds < inf
         if not valid:
             raise InputInvalid(
                 f"has an unusable entry {slots!r}: {seconds!r}",
