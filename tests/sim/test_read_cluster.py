@@ -72,7 +72,9 @@ def test_a_bad_file_is_refused_with_place_and_remedy(
 
 
 def test_an_unknown_name_suggests_the_closest_and_lists_what_is_possible() -> None:
-    with pytest.raises(InputInvalid, match=r"n8g8x.*Did you mean n8g8\?.*n256g8.*16x8.*2x32x8.*CSV or YAML file"):
+    with pytest.raises(
+        InputInvalid, match=r"n8g8x.*Did you mean n8g8\?.*n256g8.*16x8.*2x32x8.*CSV or YAML file"
+    ):
         load_cluster("n8g8x")
 
 
