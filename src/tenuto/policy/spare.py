@@ -14,7 +14,7 @@ import numpy as np
 from tenuto.compiled import compiled
 from tenuto.model.columns import Flags, Floats, Ints
 from tenuto.model.plan import GLADLY, NEVER, RATHER_NOT
-from tenuto.policy.book import Book, Jobs, owed_now, segments_of
+from tenuto.policy.book import ROUNDING, Book, Jobs, owed_now, runner, segments_of, surely_done
 from tenuto.policy.free import Free, least_free, take
 from tenuto.policy.share import NOTHING, TOLERANCE, Runner, Terms, change_cost, follow, level_of
 
@@ -52,9 +52,11 @@ def back_in_time(now: float, jobs: Jobs, terms: Terms, book: Book, i: int, level
 
     The worst moment to be called back is when the change has just been paid and earned nothing yet.
     """
+    plan = segments_of(book, i)
+    if level == jobs.held[i]:  # it may still be paying for its last change
+        return surely_done(now, runner(jobs, i), terms, plan.at, plan.size)
     paid = now + change_cost(jobs.held[i], level, terms)
     moved = Runner(jobs.todo[i], level, paid, jobs.rate[i], jobs.useful[i])
-    plan = segments_of(book, i)
     return follow(paid, moved, terms, plan.at, plan.size)
 
 
@@ -64,7 +66,7 @@ def may_leave(now: float, jobs: Jobs, terms: Terms, book: Book, free: Free, i: i
     if book.parts[i] == 0:
         return True
     latest = back_in_time(now, jobs, terms, book, i, level)
-    if latest <= book.end[i]:
+    if latest <= book.end[i] + ROUNDING:
         return True
     if latest > jobs.deadline[i] - TOLERANCE:
         return False
@@ -98,7 +100,7 @@ def allowed_levels(
     for i in range(rows):
         held = jobs.held[i]
         if held > owed[i]:
-            allowed[i, held] = True
+            allowed[i, held] = may_leave(moment.now, jobs, terms, book, free, i, held)
         may_grow = held == NOTHING or not gate or rested(moment, jobs, i)
         for level in range(owed[i] + 1, levels):
             if jobs.useful[i, level] == 0.0 or level == held:
@@ -191,10 +193,10 @@ def serve_by_price(jobs: Jobs, terms: Terms, allowed: Flags, level: Ints, spare:
 def settle(now: float, jobs: Jobs, terms: Terms, owed: Ints, level: Ints, book: Book, free: Free) -> Free:
     """Hold room for every row's way back to its reservation; who finds none stays with what it is owed."""
     for i in range(len(level)):
-        if level[i] == owed[i] or level[i] == jobs.held[i] or book.parts[i] == 0:
+        if level[i] == owed[i] or book.parts[i] == 0:
             continue
         latest = back_in_time(now, jobs, terms, book, i, level[i])
-        if latest <= book.end[i]:
+        if latest <= book.end[i] + ROUNDING:
             continue
         last = book.size[book.offset[i] + book.parts[i] - 1]
         if least_free(free, book.end[i], latest) >= last:
@@ -282,7 +284,8 @@ def distribute(
     level = owed.copy()
     for i in range(rows):  # sizes that have not lasted yet are kept where possible
         extra = _slots(terms, jobs.held[i]) - _slots(terms, owed[i])
-        if 0 < extra <= spare and not refused[i] and not rested(moment, jobs, i):
+        kept = 0 < extra <= spare and not refused[i] and not rested(moment, jobs, i)
+        if kept and may_leave(moment.now, jobs, terms, book, free, i, jobs.held[i]):
             level[i] = jobs.held[i]
             spare -= extra
     allowed = allowed_levels(moment, jobs, terms, book, free, owed, True)
