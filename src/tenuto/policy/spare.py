@@ -91,9 +91,7 @@ def rested(moment: Moment, jobs: Jobs, i: int) -> bool:
 
 
 @compiled
-def allowed_levels(
-    moment: Moment, jobs: Jobs, terms: Terms, book: Book, free: Free, owed: Ints, gate: bool
-) -> Flags:
+def allowed_levels(moment: Moment, jobs: Jobs, terms: Terms, book: Book, free: Free, owed: Ints) -> Flags:
     """For each row the levels above what it is owed that it may be given."""
     rows, levels = jobs.rate.shape
     allowed = np.zeros((rows, levels), dtype=np.bool_)
@@ -101,7 +99,7 @@ def allowed_levels(
         held = jobs.held[i]
         if held > owed[i]:
             allowed[i, held] = may_leave(moment.now, jobs, terms, book, free, i, held)
-        may_grow = held == NOTHING or not gate or rested(moment, jobs, i)
+        may_grow = held == NOTHING or rested(moment, jobs, i)
         for level in range(owed[i] + 1, levels):
             if jobs.useful[i, level] == 0.0 or level == held:
                 continue
@@ -288,7 +286,7 @@ def distribute(
         if kept and may_leave(moment.now, jobs, terms, book, free, i, jobs.held[i]):
             level[i] = jobs.held[i]
             spare -= extra
-    allowed = allowed_levels(moment, jobs, terms, book, free, owed, True)
+    allowed = allowed_levels(moment, jobs, terms, book, free, owed)
     for i in range(rows):
         if refused[i]:
             allowed[i] = False
