@@ -74,7 +74,7 @@ def ours(workload: Workload, policy: str, slot: float) -> Outcome:
 
 
 def compat(workload: Workload, policy: str, slot: float) -> Outcome:
-    artifact.warm_up()
+    artifact.warm_up(policy)
     return artifact.replay(workload, policy, slot=slot, revision=artifact.Revision.HEAD)
 
 

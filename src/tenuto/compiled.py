@@ -48,7 +48,7 @@ def _cached_in(directory: Path) -> Iterator[None]:
 def _directory(package: Path) -> Path:
     """The directory for the present state of a package's kernels; old states are cleared away."""
     home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    parent = home / "tenuto" / "kernels" / package.name
+    parent = home / "tenuto" / "kernels" / f"{package.parent.name}-{package.name}"
     directory = parent / _fingerprint(package)
     if parent.is_dir() and not directory.exists():
         others = sorted(parent.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)

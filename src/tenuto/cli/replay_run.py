@@ -84,7 +84,7 @@ def _warm_up(policy: Policy, settings: Settings) -> float:
     if settings.compat is None:
         return warm_up(policy, settings.rules)
     begun = time.process_time()
-    artifact.warm_up()
+    artifact.warm_up(policy.name)
     return time.process_time() - begun
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,20 @@ class Policy:
     promises: bool
     """Whether it answers deadlines with a promise or a refusal."""
     aliases: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
+    """Packages beyond the base installation that it cannot do without."""
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """What can be set: the fields of `decide`, if that is a dataclass, with their values."""
+        if not is_dataclass(self.decide):
+            return {}
+        return {field.name: getattr(self.decide, field.name) for field in fields(self.decide)}
+
+    def tuned(self, **settings: Any) -> Policy:
+        """The same policy with other settings."""
+        decide: Any = self.decide
+        return replace(self, decide=replace(decide, **settings)) if settings else self
 
 
 def terms_of(snap: Snapshot) -> Terms:

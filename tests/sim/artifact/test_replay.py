@@ -83,7 +83,7 @@ def test_two_replays_are_equal() -> None:
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_after_the_warm_up_no_kernel_is_new(policy: str) -> None:
-    warm_up()
+    warm_up(policy)
     before = compiled_kernels()
 
     replay(figure_10(), policy, slot=240, revision=Revision.R2022, layouts=True)
@@ -95,7 +95,7 @@ def compiled_kernels() -> dict[str, int]:
     """For each kernel of the package how many kinds of arguments it was loaded for."""
     modules = [
         importlib.import_module(module.name)
-        for module in pkgutil.iter_modules(tenuto.sim.artifact.__path__, "tenuto.sim.artifact.")
+        for module in pkgutil.walk_packages(tenuto.sim.artifact.__path__, "tenuto.sim.artifact.")
     ]
     return {
         f"{module.__name__}.{name}": len(member.signatures)

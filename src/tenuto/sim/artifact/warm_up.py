@@ -7,17 +7,17 @@ import numpy as np
 from tenuto.model.cluster import Cluster
 from tenuto.model.columns import frozen
 from tenuto.model.curve import Curve, Profiles
-from tenuto.sim.artifact.replay import POLICIES, Revision, replay
+from tenuto.sim.artifact.order import Revision
+from tenuto.sim.artifact.replay import replay
 from tenuto.sim.trace import Trace
 from tenuto.sim.workload import resolve
 
 
-def warm_up() -> None:
-    """Replay a small workload under every policy, so that every kernel is called once."""
+def warm_up(policy: str) -> None:
+    """Replay a small workload under a policy, so that every kernel is called once."""
     curve = Curve({1: 1.0, 2: 1.5})
     workload = resolve(_trace(), Profiles("warm-up", "warm-up", {("toy", 32): curve}), _CLUSTER)
-    for policy in POLICIES:
-        replay(workload, policy, slot=60.0, revision=Revision.HEAD, layouts=True)
+    replay(workload, policy, slot=60.0, revision=Revision.HEAD, layouts=True)
 
 
 _CLUSTER = Cluster.regular("warm-up", nodes=2, slots=2)
