@@ -1,0 +1,1 @@
+"""Chronus: time is cut into leases, and a promise is a number of leases before the deadline."""
