@@ -17,7 +17,6 @@ from rich.console import Console
 
 from tenuto.cli.replay_run import Replay, Settings, run_all
 from tenuto.cli.replay_table import print_details, print_table
-from tenuto.cli.suggest import did_you_mean
 from tenuto.errors import InputInvalid, Place
 from tenuto.model.snapshot import Placement, Rules
 from tenuto.policy.base import Policy
@@ -32,6 +31,7 @@ from tenuto.sim.read_profiles import load_profiles
 from tenuto.sim.read_trace import read_trace
 from tenuto.sim.result_files import write_results
 from tenuto.sim.workload import Workload, resolve
+from tenuto.suggest import did_you_mean
 
 EXAMPLES = (
     "Examples: tenuto replay lab-200 --policy all --cluster n8g8 · "

@@ -6,7 +6,6 @@ machine stops meanwhile, the library has the old trace or the new one, never hal
 
 from __future__ import annotations
 
-import difflib
 import fcntl
 import hashlib
 import json
@@ -24,6 +23,7 @@ from tenuto.sim.archive import TraceFile, files_in
 from tenuto.sim.read_trace import parse_trace
 from tenuto.sim.table import decode
 from tenuto.sim.whole_file import whole_file, written_beside
+from tenuto.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -151,11 +151,9 @@ class Library:
 
     def _unknown(self, text: str) -> InputInvalid:
         names = [entry.name for entry in self.entries()]
-        close = difflib.get_close_matches(text, names, n=1, cutoff=0.5)
-        hint = f"Did you mean {close[0]}? " if close else ""
         return InputInvalid(
             f"{text!r} is neither a file nor a known trace",
-            remedy=f"{hint}Known are {_listed(names)}; give one of them or the path of a file",
+            remedy=f"{did_you_mean(text, names)}Known are {_listed(names)}; give one of them or the path of a file",
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 
 from tenuto.errors import InputInvalid
@@ -10,6 +9,7 @@ from tenuto.model.cluster import Cluster
 from tenuto.model.cluster_names import BUILT_IN, MOST_SLOTS, cluster_named
 from tenuto.sim.read_node_list import read_node_list
 from tenuto.sim.table import parse_table, read_text, require_columns
+from tenuto.suggest import did_you_mean
 
 COLUMNS = ("num_switch", "num_node_p_switch", "num_gpu_p_node", "num_cpu_p_node", "mem_p_node")
 
@@ -50,10 +50,9 @@ def read_cluster(path: Path) -> Cluster:
 
 
 def _unknown(text: str) -> InputInvalid:
-    close = difflib.get_close_matches(text, BUILT_IN, n=1, cutoff=0.5)
-    hint = f"Did you mean {close[0]}? " if close else ""
     return InputInvalid(
         f"{text!r} names no cluster and no file",
-        remedy=f"{hint}Known are {', '.join(BUILT_IN)}, any nXgY (X nodes of Y slots), 16x8 (nodes x slots), "
-        f"2x32x8 (switches x nodes x slots), each up to {MOST_SLOTS:,} slots, or a CSV or YAML file",
+        remedy=f"{did_you_mean(text, BUILT_IN)}Known are {', '.join(BUILT_IN)}, any nXgY (X nodes of Y slots), "
+        f"16x8 (nodes x slots), 2x32x8 (switches x nodes x slots), each up to {MOST_SLOTS:,} slots, "
+        "or a CSV or YAML file",
     )

@@ -7,7 +7,6 @@ Our format is long, one measurement per line, so that a gap needs no placeholder
 
 from __future__ import annotations
 
-import difflib
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tenuto.errors import InputInvalid, Place
 from tenuto.model.curve import Curve, Profiles
 from tenuto.sim.table import Table, parse_table, read_text, require_columns
+from tenuto.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,11 +46,10 @@ def load_profiles(text: str) -> Profiles:
     path = Path(text)
     if path.exists() or path.suffix == ".csv" or path.name != text:
         return _profiles(path.stem, path)
-    close = difflib.get_close_matches(text.lower(), BUILT_IN, n=1, cutoff=0.5)
-    hint = f"Did you mean {close[0]}? " if close else ""
     raise InputInvalid(
         f"{text!r} names no profiles, no file and no directory",
-        remedy=f"{hint}Known are {' and '.join(BUILT_IN)}; or give a CSV file, or a directory of them",
+        remedy=f"{did_you_mean(text.lower(), BUILT_IN)}Known are {' and '.join(BUILT_IN)}; "
+        "or give a CSV file, or a directory of them",
     )
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+CUTOFF = 0.5
+"""How alike two names must be: short names such as n16g8 differ from a mistyped one in much of their length."""
+
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Begin a remedy with the closest known name, if one is close."""
-    close = get_close_matches(name, list(known), n=1)
+    close = get_close_matches(name, list(known), n=1, cutoff=CUTOFF)
     return f"Did you mean {close[0]}? " if close else ""
