@@ -17,9 +17,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import tenuto
-from tenuto.cli import replay_run
 from tenuto.cli.main import app
 from tenuto.errors import InputInvalid
+from tenuto.lab import replay as lab_replay
 from tenuto.policy.registry import POLICIES
 
 Row = dict[str, Any]
@@ -364,7 +364,7 @@ IMPOSSIBLE = {
 def test_what_cannot_be_written_is_refused_before_anything_is_replayed(
     workplace: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr(replay_run, "simulate", pytest.fail)
+    monkeypatch.setattr(lab_replay, "simulate", pytest.fail)
     a_trace(workplace / "one.csv")
     (workplace / "other").mkdir()
     a_trace(workplace / "other" / "lab-200.csv")
@@ -397,7 +397,7 @@ def test_only_a_second_ctrl_c_ends_a_kernel(
         progress(1, 200)
         story.append("next round")
 
-    monkeypatch.setattr(replay_run, "simulate", simulate)
+    monkeypatch.setattr(lab_replay, "simulate", simulate)
 
     assert invoke(*LAB).exit_code == 130
     assert story == reached

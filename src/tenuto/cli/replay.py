@@ -8,16 +8,16 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
-from math import isfinite
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from tenuto.cli.replay_run import Replay, Settings, run_all
+from tenuto.cli.replay_run import run_all
 from tenuto.cli.replay_table import print_details, print_table
 from tenuto.errors import InputInvalid, Place
+from tenuto.lab.replay import Replay, Terms, check_policy, check_terms
 from tenuto.model.snapshot import Placement, Rules
 from tenuto.policy.base import Policy
 from tenuto.policy.registry import POLICIES, policy_named
@@ -94,20 +94,23 @@ def replay(
     if picture is not None:
         check_picture(picture)
         _check_writable(picture.parent)
-    settings = Settings(
-        policies=_policies(policy, compat),
+    policies = _policies(policy, compat)
+    terms = Terms(
         rules=Rules(interval=slot, margin=margin, placement=placement, seed=seed),
         overhead=overhead,
         compat=None if compat is None else compat.value,
         layouts=gpu_layout and out is not None,
         early_stop=None if early_stop is None else EarlyStop.parse(early_stop),
     )
-    _check_options(settings, gpu_layout, out, picture, traces)
+    _check_options(gpu_layout, out, picture, traces)
+    check_terms(terms)
+    for chosen in policies:
+        check_policy(chosen, terms)
     workloads = _workloads(traces, cluster, profiles)
     for workload in workloads:
         load_cost(overhead, workload.sizes, workload.cluster)
-    targets = _targets(out, workloads, settings.policies, force)
-    replays = run_all(workloads, settings, show_progress=not quiet)
+    targets = _targets(out, workloads, policies, force)
+    replays = run_all(workloads, policies, terms, show_progress=not quiet)
     arguments = {
         "cluster": cluster,
         "profiles": profiles,
@@ -116,7 +119,7 @@ def replay(
         "overhead": overhead,
         "margin": margin,
         "seed": seed,
-        "compat": settings.compat,
+        "compat": terms.compat,
         "early_stop": early_stop,
     }
     for done in replays:
@@ -145,31 +148,11 @@ def _policies(text: str, compat: Compat | None) -> tuple[Policy, ...]:
     return tuple(found.values())
 
 
-def _check_options(
-    settings: Settings, gpu_layout: bool, out: Path | None, picture: Path | None, traces: Sequence[str]
-) -> None:
+def _check_options(gpu_layout: bool, out: Path | None, picture: Path | None, traces: Sequence[str]) -> None:
     if gpu_layout and out is None:
         raise InputInvalid("--gpu-layout writes a file", remedy="Say where with --out")
     if picture is not None and len(traces) > 1:
         raise InputInvalid("a picture shows one trace", remedy="Replay the traces one by one")
-    rules = settings.rules
-    if not isfinite(rules.interval) or not isfinite(rules.margin):
-        raise InputInvalid("--slot and --margin are finite", remedy="Give a large number instead")
-    if settings.compat is None:
-        return
-    if settings.overhead not in ("default", "artifact"):
-        raise InputInvalid("--compat has the reference's overheads", remedy="Leave --overhead out")
-    if rules.placement is not Placement.BUDDY or rules.margin or settings.early_stop is not None:
-        raise InputInvalid(
-            "--compat knows neither --placement, --margin nor --early-stop", remedy="Leave them out"
-        )
-    if rules.interval < 1 or rules.interval != int(rules.interval):
-        raise InputInvalid("--compat counts time in whole slots", remedy="Give --slot a whole number above 0")
-    for policy in settings.policies:
-        if policy.name == "fifo":
-            raise InputInvalid(
-                "the reference has no working fifo", remedy="Leave fifo out, or replay it without --compat"
-            )
 
 
 def _workloads(traces: Sequence[str], cluster: str, profiles: str) -> list[Workload]:

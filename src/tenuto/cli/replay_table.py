@@ -9,7 +9,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from tenuto.cli.replay_run import Replay
+from tenuto.lab.replay import Replay
 from tenuto.sim.report import Summary
 
 WIDE = 132
