@@ -42,11 +42,11 @@ def blank_figure(path: Path, size: tuple[float, float]) -> Figure:
     return Figure(figsize=size, layout="constrained")
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write a picture; the same data give the same bytes."""
+def save(figure: Figure, path: Path, data: str | None = None) -> None:
+    """Write a picture; the same data give the same bytes. An SVG file also carries the data if they are given."""
     import matplotlib as mpl
 
     # Without the date and with fixed names inside.
-    undated = {"Date": None} if path.suffix.lower() == ".svg" else None
+    undated = {"Date": None, "Description": data} if path.suffix.lower() == ".svg" else None
     with written_beside(path) as part, mpl.rc_context({"svg.hashsalt": "tenuto"}):
         figure.savefig(part, dpi=120, metadata=undated)
