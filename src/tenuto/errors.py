@@ -2,11 +2,13 @@
 
 TenutoError
 ├── InputInvalid    exit 2   a file, a name or an option must be changed by the user
+├── CellsFailed     exit 1   some cells of an experiment could not be run; the others are done
 └── PlanRefused     exit 70  our bug: a policy proposed what the cluster cannot hold
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -43,6 +45,19 @@ class InputInvalid(TenutoError):
         self.place = place
         where = "" if place is None else f"{place}: "
         super().__init__(f"{where}{problem}. {remedy}")
+
+
+class CellsFailed(TenutoError):
+    """Some cells of an experiment could not be run; all others are done."""
+
+    code = "cells_failed"
+
+    def __init__(self, reasons: Mapping[str, str], cells: int) -> None:
+        self.reasons = reasons
+        """Why, by the name of the cell."""
+        lines = [f"{len(reasons)} of {cells} cells failed; the others are done."]
+        lines += [f"  {name}: {reason}" for name, reason in reasons.items()]
+        super().__init__("\n".join(lines))
 
 
 class PlanRefused(TenutoError):

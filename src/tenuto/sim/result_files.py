@@ -8,7 +8,9 @@ import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import MappingProxyType
 
+import numba
 import numpy as np
 
 import tenuto
@@ -28,9 +30,18 @@ LAYOUTS, NODES = "scheduling_events.csv", "cluster.csv"
 
 
 def write_results(
-    directory: Path, workload: Workload, outcome: Outcome, summary: Summary, arguments: Mapping[str, object]
+    directory: Path,
+    workload: Workload,
+    outcome: Outcome,
+    summary: Summary,
+    arguments: Mapping[str, object],
+    *,
+    inputs: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Write everything about one replay into a directory of its own; the manifest comes last."""
+    """Write everything about one replay into a directory of its own; the manifest comes last.
+
+    `arguments` are the options and seeds it was run with, `inputs` the SHA-256 of what it read.
+    """
     _make(directory)
     for outdated in (MANIFEST, LAYOUTS, NODES):
         (directory / outdated).unlink(missing_ok=True)
@@ -45,7 +56,9 @@ def write_results(
         "tenuto": tenuto.__version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
+        "numba": numba.__version__,
         "arguments": dict(arguments),
+        "inputs": dict(inputs),
         "summary": asdict(summary),
     }
     with whole_file(directory / MANIFEST) as stream:
