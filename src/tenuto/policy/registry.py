@@ -9,9 +9,24 @@ from tenuto.policy.base import Policy
 from tenuto.policy.edf import EDF, EDF_ADMISSION
 from tenuto.policy.elasticflow import ELASTICFLOW, ELASTICFLOW_NO_ADMISSION
 from tenuto.policy.fifo import FIFO
+from tenuto.policy.gandiva import GANDIVA
+from tenuto.policy.themis import THEMIS
+from tenuto.policy.tiresias import TIRESIAS
 
 POLICIES: Mapping[str, Policy] = MappingProxyType(
-    {policy.name: policy for policy in (ELASTICFLOW, ELASTICFLOW_NO_ADMISSION, EDF, EDF_ADMISSION, FIFO)}
+    {
+        policy.name: policy
+        for policy in (
+            ELASTICFLOW,
+            ELASTICFLOW_NO_ADMISSION,
+            EDF,
+            EDF_ADMISSION,
+            FIFO,
+            GANDIVA,
+            TIRESIAS,
+            THEMIS,
+        )
+    }
 )
 
 

@@ -1,0 +1,130 @@
+"""Themis: nobody shall be much slower than on an equal share of the cluster of its own.
+
+Mahajan et al., *Themis: Fair and Efficient GPU Cluster Scheduling* (NSDI 2020): slots are leased, and each lease goes
+to whom finish-time fairness owes it. A job's ratio is the time from its arrival to its end, if it runs for a part x
+of the time from now on, over the time that the same work takes on 1/n of the cluster. The parts make the largest ratio
+as small as possible, then the next largest, and so on. Leases are dealt in proportion to the parts (see `turns`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tenuto.model.columns import Flags, Floats, Ints, frozen
+from tenuto.model.plan import Decision
+from tenuto.model.snapshot import Snapshot
+from tenuto.policy.base import Policy
+from tenuto.policy.fixed import DUE, able, carried, requested_rate, verdicts
+from tenuto.policy.turns import Turns, no_turns, take_turns
+
+PRECISION = 1e-6
+"""How exactly the common ratio is found, relative to itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leases:
+    """What is known of every job until the last round; rows as in `turns`."""
+
+    turns: Turns
+    left: Floats
+    """Steps that were to do then."""
+    alone: Floats
+    """Seconds that the steps before would have taken on the share of their time."""
+    alone_rate: Floats
+    """Steps per second on the share of then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Themis:
+    """Leases by finish-time fairness."""
+
+    lease: float = 60.0
+    """Seconds of work in a lease, after the cost of starting; at least one interval."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.lease < np.inf:
+            raise ValueError("lease must be above 0")
+
+    def __call__(self, snap: Snapshot) -> Decision:
+        """Deal the leases so that the largest ratio becomes as small as possible."""
+        before = snap.memory if isinstance(snap.memory, Leases) else _no_leases(snap.now)
+        can_run = able(snap)
+        alone_rate = rate_alone(snap, snap.capacity / max(int(can_run.sum()), 1))
+        alone = _alone_until_now(snap, before)
+        parts = np.ones(len(snap))
+        if snap.requested[can_run].sum() > snap.capacity:
+            parts[can_run] = _parts(snap, can_run, alone, alone_rate)
+        sizes, turns = take_turns(snap, before.turns, parts, max(self.lease, snap.rules.interval))
+        leases = Leases(turns, frozen(snap.left.copy()), frozen(alone), frozen(alone_rate))
+        return Decision(sizes, verdicts(snap), turns.ends, leases)
+
+
+def rate_alone(snap: Snapshot, share: float) -> Floats:
+    """Steps per second on a share of the cluster of one's own, a number of slots that need not be whole.
+
+    That is the fastest of all sizes up to the requested one; a size larger than the share is had for part of the time.
+    """
+    of_the_time = np.minimum(1.0, share / snap.sizes)
+    allowed = snap.sizes <= snap.requested[:, np.newaxis]
+    rate: Floats = np.where(allowed, snap.rate * of_the_time, 0.0).max(axis=1)
+    return rate
+
+
+def _alone_until_now(snap: Snapshot, before: Leases) -> Floats:
+    """Seconds that the steps done so far would have taken on a share of one's own."""
+    number = before.turns.number
+    alone = carried(snap, number, before.alone, 0.0)
+    done = np.maximum(carried(snap, number, before.left, 0.0) - snap.left, 0.0)
+    rate = carried(snap, number, before.alone_rate, 0.0)
+    return alone + np.divide(done, rate, out=np.zeros(len(snap)), where=rate > 0.0)
+
+
+def _parts(snap: Snapshot, rows: Flags, alone: Floats, alone_rate: Floats) -> Floats:
+    rate = requested_rate(snap)[rows]
+    left = np.maximum(snap.left[rows], DUE * rate)
+    return fair_parts(
+        since_arrival=snap.now - snap.arrived[rows],
+        running=left / rate,
+        alone=alone[rows] + left / alone_rate[rows],
+        slots=snap.requested[rows],
+        capacity=snap.capacity,
+    )
+
+
+def fair_parts(
+    *, since_arrival: Floats, running: Floats, alone: Floats, slots: Ints, capacity: int
+) -> Floats:
+    """The part of the time for each job that makes the sorted ratios as small as possible, the largest first.
+
+    A job that runs for a part x of the time has the ratio (since_arrival + running / x) / alone, all in seconds. At
+    the optimum all have the same ratio, except those whose ratio is larger even though they always run. All of them
+    together ask for more than the capacity.
+    """
+
+    def parts(ratio: float) -> Floats:
+        return running / np.maximum(ratio * alone - since_arrival, running)
+
+    even = capacity / slots.sum()
+    with_even_parts = (since_arrival + running / even) / alone
+    low, high = float(with_even_parts.min()), float(with_even_parts.max())
+    while high - low > PRECISION * high:
+        middle = (low + high) / 2.0
+        if parts(middle) @ slots > capacity:
+            low = middle
+        else:
+            high = middle
+    return parts(high)
+
+
+def _no_leases(now: float) -> Leases:
+    return Leases(no_turns(now), np.empty(0), np.empty(0), np.empty(0))
+
+
+THEMIS = Policy(
+    name="themis",
+    summary="Leases on the requested slots by finish-time fairness: who is slowest beside its fair share goes first.",
+    decide=Themis(),
+    promises=False,
+)
