@@ -14,6 +14,7 @@ from tenuto.sim.artifact.elasticflow_loop import handle_elasticflow
 from tenuto.sim.artifact.limits import column_limits, elasticflow_limits
 from tenuto.sim.artifact.no_admission_loop import handle_no_admission
 from tenuto.sim.artifact.order import Order, Progress, Revision
+from tenuto.sim.artifact.themis import replay as replay_themis
 from tenuto.sim.outcome import Outcome
 from tenuto.sim.workload import Workload
 
@@ -32,6 +33,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         "elasticflow-no-admission": Policy("ef", elastic(handle_no_admission, elasticflow_limits)),
         "edf": Policy("edf", elastic(handle_edf, column_limits)),
         "edf-admission": Policy("edf-accessctrl", elastic(handle_edf_admission, column_limits)),
+        "themis": Policy("themis", replay_themis),
     }
 )
 

@@ -1,0 +1,7 @@
+"""The reference's Themis: jobs of fixed size take turns of one slot, those first who are farthest behind."""
+
+from __future__ import annotations
+
+from tenuto.sim.artifact.themis.replay import replay
+
+__all__ = ["replay"]
