@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tenuto.model.columns import Floats, Ints
-from tenuto.sim.artifact.fixed_size import speeds
+from tenuto.sim.artifact.requested import speeds
 from tenuto.sim.workload import Workload
 
 Rows = NDArray[np.void]
