@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenuto.model.columns import Flags, Floats, Ints
-from tenuto.policy.chronus.greedy import latest_leases
+from tenuto.policy.chronus.greedy import latest_leases, packing_order, surely_too_much
 
 MOST_CHOICES = 20_000
 """Above this many pairs of a job and a lease that it may use, plan greedily: see `choices`."""
@@ -49,16 +49,31 @@ def best_leases(size: Ints, need: Ints, available: Ints, capacity: Ints, eager: 
     the first lease. None if not every job can be served, or no plan was found within the limits.
     """
     available = np.clip(available, 0, len(capacity))
-    if (need > available).any():
+    if surely_too_much(size, need, available, capacity):
         return None
     if not need.any():
         return np.zeros((len(size), len(capacity)), dtype=np.bool_)
-    start = latest_leases(size, need, available, capacity)
+    start = _first_guess(size, need, available, capacity, eager)
     if start is not None and int(size @ start[:, 0]) == _bound(size, need, available, capacity, eager):
         return start
     kinds = _kinds(size, need, available)
     served = _solve(kinds, capacity, eager, None if start is None else _counted(kinds, start))
     return None if served is None else _dealt(kinds, served)
+
+
+def _first_guess(size: Ints, need: Ints, available: Ints, capacity: Ints, eager: bool) -> Flags | None:
+    """A plan that is often the best one already: large jobs first, in the first lease only if that is wanted."""
+    if eager:
+        now = np.zeros(len(size), dtype=np.bool_)
+        room = int(capacity[0])
+        for job in packing_order(size, need, available).tolist():
+            if need[job] > 0 and size[job] <= room:
+                now[job] = True
+                room -= int(size[job])
+        later = latest_leases(size, need - now, available - 1, capacity[1:])
+        if later is not None:
+            return np.concatenate([now[:, None], later], axis=1)
+    return latest_leases(size, need, available, capacity)
 
 
 def _bound(size: Ints, need: Ints, available: Ints, capacity: Ints, eager: bool) -> int:
