@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import fcntl
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tenuto.errors import CellsFailed, InputInvalid
+from tenuto.errors import CellsFailed, InputInvalid, Place
 from tenuto.lab.cell import Cell
 from tenuto.lab.interrupts import interrupts_held
+from tenuto.lab.pool import Pool, Watch
+from tenuto.lab.progress import Bar, effort
 from tenuto.lab.results import Result, load_result
 from tenuto.lab.sources import Sources
 from tenuto.lab.task import Bench, Task, task_of
+from tenuto.lab.worker import Ended, Loaded, News, Progressed
 
 
 @dataclass(frozen=True)
@@ -24,8 +30,9 @@ class Prepared:
     """Why a cell cannot be run, by its name."""
 
     def unfinished(self) -> list[Task]:
-        """What is still to be run."""
-        return [task for task in self.tasks if load_result(task.folder) is None]
+        """What is still to be run, the longest first, so that no process is left with it in the end."""
+        todo = [task for task in self.tasks if load_result(task.folder) is None]
+        return sorted(todo, key=effort, reverse=True)
 
 
 def prepare(cells: Sequence[Cell], out: Path) -> Prepared:
@@ -51,22 +58,72 @@ def run_cells(
 ) -> list[Result]:
     """Run what is not finished yet; return all results in the order of the cells.
 
-    A cell that fails does not keep the others from being run; in the end CellsFailed tells of it.
+    A cell that fails does not keep the others from being run; in the end CellsFailed tells of it. Without
+    a number of processes there are as many as cores; one process is this one.
     """
-    prepared = prepare(cells, out)
-    failed = {**prepared.refused, **_run_here(prepared.unfinished())}
-    results = [result for task in prepared.tasks if (result := load_result(task.folder)) is not None]
+    return run_prepared(prepare(cells, out), out, processes=processes, show_progress=show_progress)
+
+
+def run_prepared(
+    prepared: Prepared, out: Path, *, processes: int | None = None, show_progress: bool = True
+) -> list[Result]:
+    """Run those of the prepared tasks that are not finished yet."""
+    failed = dict(prepared.refused)
+    with _alone_in(out):
+        todo = prepared.unfinished()
+        with Bar(todo, visible=show_progress and bool(todo)) as bar:
+
+            def watch(task: Task, news: News) -> None:
+                bar.watch(task, news)
+                if isinstance(news, Ended) and news.reason is not None:
+                    failed[str(task.cell)] = news.reason
+
+            wanted = min(processes or len(os.sched_getaffinity(0)), len(todo))
+            if wanted > 1:
+                Pool(todo, wanted, watch).run()
+            else:
+                bench = Bench()
+                for task in todo:
+                    _run_here(bench, task, watch)
     if failed:
-        raise CellsFailed(failed, len(cells))
-    return results
+        raise CellsFailed(failed, len(prepared.tasks) + len(prepared.refused))
+    return [result for task in prepared.tasks if (result := load_result(task.folder)) is not None]
 
 
-def _run_here(tasks: Sequence[Task]) -> dict[str, str]:
-    """Run tasks one after the other in this process; return why some failed."""
-    bench = Bench()
-    for task in tasks:
-        with interrupts_held() as let_through:
-            bench.load(task)
+def _run_here(bench: Bench, task: Task, watch: Watch) -> None:
+    """Run a task in this process."""
+    with interrupts_held() as let_through:
+
+        def loaded() -> None:
+            watch(task, Loaded())
             let_through()
-            bench.run(task, lambda _done, _jobs: let_through())
-    return {}
+
+        def tell(done: int, jobs: int) -> None:
+            watch(task, Progressed(done, jobs))
+            let_through()
+
+        watch(task, Ended(bench.attempt(task, loaded, tell)))
+
+
+@contextmanager
+def _alone_in(out: Path) -> Iterator[None]:
+    """Keep a second laboratory out of the directory; the lock ends with the process, however that ends."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        lock = (out / ".lock").open("w")
+    except OSError as error:
+        raise InputInvalid(
+            f"nothing can be written here ({error.strerror})",
+            remedy="Choose a directory in which you may write",
+            place=Place(str(out)),
+        ) from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise InputInvalid(
+                "another laboratory is at work here",
+                remedy="Wait until it has ended, or choose another directory",
+                place=Place(str(out)),
+            ) from None
+        yield

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import shutil
+import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tenuto.errors import InputInvalid
+from tenuto.errors import InputInvalid, TenutoError
 from tenuto.lab.cell import Cell
 from tenuto.lab.replay import Tell, load_kernels, replay
-from tenuto.lab.results import Result
 from tenuto.lab.sources import Sources
 from tenuto.sim.result_files import write_results
 
@@ -32,6 +33,12 @@ class Task:
     key: str
     jobs: int
 
+    @property
+    def kernels(self) -> tuple[object, ...]:
+        """Tasks that are alike in this need the same kernels."""
+        cell = self.cell
+        return (cell.policy, cell.settings, cell.placement, cell.compat)
+
 
 def task_of(cell: Cell, out: Path, sources: Sources) -> Task:
     """Find where a cell's results belong. The name tells what it is, the hash tells it from all others."""
@@ -47,23 +54,37 @@ class Bench:
 
     def __init__(self) -> None:
         self._sources = Sources()
-        self._compile_s: dict[tuple[str, str | None], float] = {}
+        self._loaded: set[object] = set()
 
-    def load(self, task: Task) -> None:
-        """Load or compile the kernels that a task needs."""
-        cell = task.cell
-        kind = (cell.policy, cell.compat)
-        if kind not in self._compile_s:
-            self._compile_s[kind] = load_kernels(self._sources.policy_of(cell), cell.terms)
+    def attempt(self, task: Task, loaded: Callable[[], None], tell: Tell) -> str | None:
+        """Run a task; return why it failed, if it did. `loaded` is called once all kernels are there."""
+        try:
+            compile_s = self._load(task)
+            loaded()
+            self._run(task, tell, compile_s)
+        except ConnectionError:  # nobody is there any more to be told
+            raise
+        except TenutoError as error:
+            return str(error)
+        except Exception as error:  # noqa: BLE001  a policy may be anybody's; the other cells go on
+            return _told(error)
+        return None
 
-    def run(self, task: Task, tell: Tell) -> Result:
+    def _load(self, task: Task) -> float:
+        """Load or compile the kernels that a task needs; return the CPU seconds that took."""
+        if task.kernels in self._loaded:
+            return 0.0
+        compile_s = load_kernels(self._sources.policy_of(task.cell), task.cell.terms)
+        self._loaded.add(task.kernels)
+        return compile_s
+
+    def _run(self, task: Task, tell: Tell, compile_s: float) -> None:
         """Replay a cell whose kernels are loaded, and write its files; the manifest comes last."""
         cell, sources = task.cell, self._sources
         if sources.key(cell) != task.key:
             raise InputInvalid(
                 "an input was changed while the experiment ran", remedy="Run the experiment again"
             )
-        compile_s = self._compile_s[cell.policy, cell.compat]
         done = replay(sources.workload_of(cell), sources.policy_of(cell), cell.terms, tell, compile_s)
         if task.folder.exists():
             shutil.rmtree(task.folder)
@@ -75,4 +96,10 @@ class Bench:
             cell.arguments(),
             inputs=sources.hashes(cell),
         )
-        return Result(cell, task.folder, done.summary)
+
+
+def _told(error: Exception) -> str:
+    """What went wrong where, in one line."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    said = f"{type(error).__name__}: {error}".replace("\n", " ")
+    return f"{said} ({last.filename}, line {last.lineno})"

@@ -1,0 +1,60 @@
+"""How far an experiment has come, and how long it will still take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from tenuto.lab.task import Task
+from tenuto.lab.worker import Ended, Loaded, News, Progressed
+
+# How long a job takes in a replay, relative to the quickest policies; orders of magnitude are enough.
+_WEIGHTS = {"elasticflow": 4.0, "chronus": 10.0, "pollux": 100.0}
+
+
+def effort(task: Task) -> float:
+    """Roughly how long a task will take."""
+    return task.jobs * _WEIGHTS.get(task.cell.policy, 1.0)
+
+
+class Bar:
+    """A line on standard error that moves as the cells do."""
+
+    def __init__(self, tasks: Sequence[Task], *, visible: bool) -> None:
+        columns = (
+            TextColumn("{task.fields[ended]} of {task.fields[cells]} cells"),
+            BarColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}"),
+        )
+        self._bar = Progress(*columns, console=Console(stderr=True), transient=True, disable=not visible)
+        self._line = self._bar.add_task("", total=sum(map(effort, tasks)), ended=0, cells=len(tasks))
+        self._done: dict[str, float] = {}
+        self._ended = 0
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def watch(self, task: Task, news: News) -> None:
+        """Move on by what happened to a task."""
+        match news:
+            case Loaded():
+                pass
+            case Progressed(done, jobs):
+                self._done[task.key] = effort(task) * done / jobs
+            case Ended():
+                self._done[task.key] = effort(task)
+                self._ended += 1
+        self._bar.update(
+            self._line, description=task.name, completed=sum(self._done.values()), ended=self._ended
+        )
