@@ -1,0 +1,127 @@
+"""`tenuto lab figure`: the pictures of the ElasticFlow paper, drawn anew from runs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tenuto.errors import InputInvalid
+from tenuto.lab.figures.catalogue import FIGURES
+from tenuto.lab.figures.figure import Figure
+from tenuto.lab.figures.make import Drawn, Order, draw_figures, find_traces
+from tenuto.suggest import did_you_mean
+
+ALL = "all"
+EXAMPLES = (
+    "Examples: tenuto lab figure 10 · tenuto lab figure 8a 9 10 11 --compat artifact --data traces "
+    "--without pollux"
+)
+
+
+class Compat(StrEnum):
+    """Whose semantics the runs use instead of ours."""
+
+    ARTIFACT = "artifact"
+    ARTIFACT_2022 = "artifact-2022"
+
+
+def figure(
+    names: Annotated[list[str], typer.Argument(metavar="FIGURE", help=f"{', '.join(FIGURES)} or {ALL}.")],
+    compat: Annotated[
+        Compat | None, typer.Option("--compat", help="Reproduce the reference simulator, quirks included.")
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="DIR", help="Where the public traces lie, at any depth."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Pictures, numbers and runs go here.")
+    ] = Path("figures"),
+    processes: Annotated[
+        int | None, typer.Option("--processes", min=1, help="Runs at a time; as many as there are cores.")
+    ] = None,
+    without: Annotated[
+        list[str] | None, typer.Option("--without", metavar="POLICY", help="Leave a policy out; repeatable.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON only (on standard output).")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")] = False,
+) -> None:
+    """Draw figures of the ElasticFlow paper, running whatever has not been run yet.
+
+    Each figure is written as PNG, SVG and, with all its numbers, CSV. Public traces are looked for below --data
+    and among those added with `tenuto trace add`; without them their part of a picture stays empty.
+    """
+    figures = _figures(names)
+    order = Order(
+        figures=figures,
+        out=out,
+        compat=None if compat is None else compat.value,
+        data=data,
+        without=_left_out(without or (), figures),
+        processes=processes,
+        show_progress=not quiet,
+    )
+    files = find_traces(order)
+    messages = Console(stderr=True, soft_wrap=True)
+    for remark in files.remarks:
+        messages.print(f"tenuto: {remark}", markup=False, highlight=False)
+    _print(draw_figures(order, files), as_json=as_json)
+
+
+def _figures(names: Sequence[str]) -> tuple[Figure, ...]:
+    """Find the named figures, each once; `8(a)` is 8a."""
+    if ALL in names:
+        return tuple(FIGURES.values())
+    found: dict[str, Figure] = {}
+    for name in names:
+        plain = name.lower().replace("(", "").replace(")", "")
+        if plain not in FIGURES:
+            raise InputInvalid(
+                f"there is no figure {name!r}",
+                remedy=f"{did_you_mean(plain, FIGURES)}Known are {', '.join(FIGURES)} and {ALL}",
+            )
+        found[plain] = FIGURES[plain]
+    return tuple(found.values())
+
+
+def _left_out(names: Iterable[str], figures: Sequence[Figure]) -> frozenset[str]:
+    known = list(dict.fromkeys(policy for figure in figures for policy in figure.policies))
+    wanted = frozenset(part.strip() for name in names for part in name.split(","))
+    for name in sorted(wanted):
+        if name not in known:
+            raise InputInvalid(
+                f"no figure asked for has the policy {name!r}",
+                remedy=f"{did_you_mean(name, known)}They have {', '.join(known)}",
+            )
+    for one in figures:
+        if needed := wanted & set(one.indispensable):
+            raise InputInvalid(
+                f"figure {one.name} is told relative to {', '.join(needed)}", remedy="Do not leave it out"
+            )
+    return wanted
+
+
+def _print(drawn: Sequence[Drawn], *, as_json: bool) -> None:
+    if as_json:
+        rows = [
+            {
+                "figure": one.figure.name,
+                "files": [str(path) for path in one.files],
+                "missing": list(one.missing),
+            }
+            for one in drawn
+        ]
+        sys.stdout.write(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
+        return
+    for one in drawn:
+        absent = f" (not there: {', '.join(one.missing)})" if one.missing else ""
+        sys.stdout.write(f"{one.figure.title}{absent}\n")
+        for path in one.files:
+            sys.stdout.write(f"  {path}\n")

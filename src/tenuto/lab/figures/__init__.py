@@ -1,0 +1,1 @@
+"""The pictures of the ElasticFlow paper, drawn from result files: which runs each needs, its numbers, its looks."""
