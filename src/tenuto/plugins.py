@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import EntryPoint, entry_points
-from importlib.util import module_from_spec, spec_from_loader
+from importlib.util import find_spec, module_from_spec, spec_from_loader
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -22,6 +22,7 @@ from typing import Any
 from tenuto.errors import InputInvalid, Place
 from tenuto.policy.base import Policy
 from tenuto.policy.registry import POLICIES, policy_named
+from tenuto.suggest import did_you_mean
 
 GROUP = "tenuto.policies"
 SUFFIX = ".py"
@@ -54,6 +55,29 @@ def find_policy(name: str) -> Policy | None:
     if entries:
         return _brought(entries)
     return next((policy for policy in all_policies().values() if name in policy.aliases), None)
+
+
+def policy_called(name: str) -> Policy:
+    """The policy that a user means; if there is none, say which one may have been meant."""
+    policy = find_policy(name)
+    if policy is None:
+        raise InputInvalid(
+            f"there is no policy {name!r}",
+            remedy=did_you_mean(name, all_policies()) + "`tenuto policies` lists them",
+        )
+    return policy
+
+
+def lack(policy: Policy) -> InputInvalid | None:
+    """What keeps a policy from being used here: packages that it needs and that are not installed."""
+    packages = [package for package in policy.requires if find_spec(package) is None]
+    if not packages:
+        return None
+    wanted = "'tenuto[lab]'" if policy.name in POLICIES else " ".join(packages)
+    return InputInvalid(
+        f"policy {policy.name} needs {' and '.join(packages)}, not installed here",
+        remedy=f"Install what is missing: pip install {wanted}",
+    )
 
 
 def survey() -> Survey:

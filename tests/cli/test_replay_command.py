@@ -21,6 +21,7 @@ from tenuto.cli.main import app
 from tenuto.errors import InputInvalid
 from tenuto.lab import replay as lab_replay
 from tenuto.policy.registry import POLICIES
+from tenuto.sim import artifact
 
 Row = dict[str, Any]
 
@@ -170,16 +171,55 @@ def test_all_means_every_policy() -> None:
     assert [row["policy"] for row in replays(*LAB, "--policy", "all")] == list(POLICIES)
 
 
-def test_the_reference_has_all_policies_but_fifo() -> None:
+def test_with_the_references_semantics_all_means_the_policies_that_it_has() -> None:
     rows = replays(*LAB, "--policy", "all", "--compat", "artifact")
 
-    assert [row["policy"] for row in rows] == [name for name in POLICIES if name != "fifo"]
+    assert [row["policy"] for row in rows] == [name for name in POLICIES if name in artifact.POLICIES]
 
 
 def test_an_alias_is_the_policy_and_nobody_runs_twice() -> None:
     rows = replays(*LAB, "--policy", "fifo, ef-accessctrl,elasticflow,fifo")
 
     assert [row["policy"] for row in rows] == ["fifo", "elasticflow"]
+
+
+PATIENT = """
+from dataclasses import dataclass
+from tenuto.policy.base import Policy
+from tenuto.policy.fifo import decide
+
+@dataclass(frozen=True)
+class Patient:
+    limit: float = 5.0
+
+    def __call__(self, snap):
+        return decide(snap)
+
+POLICY = Policy("patient", "Waits.", Patient(), promises=False)
+"""
+
+
+def test_a_file_is_a_policy_too(workplace: Path) -> None:
+    (workplace / "mine.py").write_text(PATIENT)
+
+    mine, fifo = results(*LAB, "--policy", "./mine.py,fifo")
+
+    assert mine | {"policy": "fifo"} == fifo
+
+
+def test_what_is_set_is_told_in_the_title_and_in_the_manifest(workplace: Path) -> None:
+    (workplace / "mine.py").write_text(PATIENT)
+
+    text = run(*LAB, "--policy", "./mine.py,fifo", "--set", "patient.limit=7", "--out", "runs").stdout
+
+    assert text.splitlines()[0].rstrip() == "lab-200 on n8g8, slot 60 s, patient.limit=7.0"
+    set_to = {
+        name: json.loads((workplace / f"runs/lab-200/{name}/manifest.json").read_text())["arguments"][
+            "settings"
+        ]
+        for name in ("patient", "fifo")
+    }
+    assert set_to == {"patient": {"limit": 7.0}, "fifo": {}}
 
 
 def test_several_traces_are_replayed_in_their_order(workplace: Path) -> None:
@@ -288,6 +328,7 @@ def test_the_reference_keeps_fewer_deadlines_than_it_admits() -> None:
         (("--slot", "0"), "--slot"),
         (("--slot", "60.5"), "--slot"),
         (("--policy", "edf,fifo"), "fifo"),
+        (("--set", "x=1"), "--set"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
@@ -316,7 +357,7 @@ def test_the_manifest_repeats_the_command_and_its_result(workplace: Path) -> Non
     assert manifest["summary"] == row
     assert manifest["arguments"] == {
         "cluster": "n8g8", "profiles": "a100", "placement": "buddy", "slot": 120.0, "overhead": "default",
-        "margin": 0.0, "seed": 7, "compat": None, "early_stop": "met>=3",
+        "margin": 0.0, "seed": 7, "compat": None, "early_stop": "met>=3", "settings": {},
     }  # fmt: skip
 
 

@@ -1,36 +1,68 @@
-"""`tenuto policies`: which policies there are."""
+"""`tenuto policies`: which policies there are, and what can be set."""
 
 from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from tenuto.policy.registry import POLICIES
+from tenuto.plugins import lack, survey
+from tenuto.policy.base import Policy
+from tenuto.tuning import settings_of
 
 
 def policies(
+    settings: Annotated[
+        bool, typer.Option("--settings", help="List what can be set with `tenuto replay --set`.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
-    """List the policies, one sentence each."""
+    """List the policies, one sentence each; those that cannot be used are named on standard error."""
+    found = survey()
+    known = found.policies.values()
     if as_json:
-        rows = [
-            {
-                "name": policy.name,
-                "summary": policy.summary,
-                "promises": policy.promises,
-                "aliases": list(policy.aliases),
-            }
-            for policy in POLICIES.values()
-        ]
-        sys.stdout.write(json.dumps(rows, indent=2) + "\n")
-        return
+        sys.stdout.write(json.dumps([_row(policy) for policy in known], indent=2, ensure_ascii=False) + "\n")
+    else:
+        Console().print(_settings_table(known) if settings else _table(known))
+    lacks = (problem for policy in known if (problem := lack(policy)))
+    for problem in (*found.problems, *lacks):
+        typer.echo(f"tenuto: {problem}", err=True)
+
+
+def _row(policy: Policy) -> dict[str, Any]:
+    return {
+        "name": policy.name,
+        "summary": policy.summary,
+        "promises": policy.promises,
+        "aliases": list(policy.aliases),
+        "requires": list(policy.requires),
+        "settings": [_as_default(asdict(setting)) for setting in settings_of(policy)],
+    }
+
+
+def _as_default(setting: dict[str, Any]) -> dict[str, Any]:
+    return {"default" if key == "value" else key: value for key, value in setting.items()}
+
+
+def _table(known: Iterable[Policy]) -> Table:
     table = Table("policy", "what it does", "promises", "also called", box=None, pad_edge=False)
-    for policy in POLICIES.values():
+    for policy in known:
         promises = "yes" if policy.promises else "no"
-        table.add_row(policy.name, policy.summary, promises, ", ".join(policy.aliases))
-    Console().print(table)
+        # As text, not markup: a summary may contain square brackets.
+        table.add_row(policy.name, Text(policy.summary), promises, ", ".join(policy.aliases))
+    return table
+
+
+def _settings_table(known: Iterable[Policy]) -> Table:
+    table = Table("setting", "default", "what it means", box=None, pad_edge=False)
+    for policy in known:
+        for setting in settings_of(policy):
+            table.add_row(f"{policy.name}.{setting.name}", f"{setting.value}", Text(setting.description))
+    return table

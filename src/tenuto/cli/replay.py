@@ -14,13 +14,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tenuto.cli.choose_policies import choose
 from tenuto.cli.replay_run import run_all
 from tenuto.cli.replay_table import print_details, print_table
 from tenuto.errors import InputInvalid, Place
 from tenuto.lab.replay import Replay, Terms, check_policy, check_terms
 from tenuto.model.snapshot import Placement, Rules
 from tenuto.policy.base import Policy
-from tenuto.policy.registry import POLICIES, policy_named
 from tenuto.sim.cost import load_cost
 from tenuto.sim.draw_replay import draw_replays
 from tenuto.sim.early_stop import EarlyStop
@@ -31,7 +31,6 @@ from tenuto.sim.read_profiles import load_profiles
 from tenuto.sim.read_trace import read_trace
 from tenuto.sim.result_files import write_results
 from tenuto.sim.workload import Workload, resolve
-from tenuto.suggest import did_you_mean
 
 EXAMPLES = (
     "Examples: tenuto replay lab-200 --policy all --cluster n8g8 · "
@@ -51,8 +50,12 @@ def replay(
         list[str], typer.Argument(metavar="TRACE", help="Files, or names from `tenuto trace list`.")
     ],
     policy: Annotated[
-        str, typer.Option("--policy", "-p", help="Policies separated by commas, or all.")
+        str, typer.Option("--policy", "-p", help="Names or .py files separated by commas, or all.")
     ] = "elasticflow",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="[POLICY.]SETTING=VALUE", help="See `tenuto policies --settings`."),
+    ] = None,
     cluster: Annotated[
         str,
         typer.Option("--cluster", "-c", help="n16g8, 16x8 (nodes x slots), 2x32x8 or a CSV specification."),
@@ -94,7 +97,7 @@ def replay(
     if picture is not None:
         check_picture(picture)
         _check_writable(picture.parent)
-    policies = _policies(policy, compat)
+    choice = choose(policy, settings or (), compat=compat is not None)
     terms = Terms(
         rules=Rules(interval=slot, margin=margin, placement=placement, seed=seed),
         overhead=overhead,
@@ -104,13 +107,15 @@ def replay(
     )
     _check_options(gpu_layout, out, picture, traces)
     check_terms(terms)
-    for chosen in policies:
+    for chosen in choice.policies:
         check_policy(chosen, terms)
     workloads = _workloads(traces, cluster, profiles)
     for workload in workloads:
         load_cost(overhead, workload.sizes, workload.cluster)
-    targets = _targets(out, workloads, policies, force)
-    replays = run_all(workloads, policies, terms, show_progress=not quiet)
+    targets = _targets(out, workloads, choice.policies, force)
+    for remark in choice.remarks:
+        typer.echo(remark, err=True)
+    replays = run_all(workloads, choice.policies, terms, show_progress=not quiet)
     arguments = {
         "cluster": cluster,
         "profiles": profiles,
@@ -125,27 +130,12 @@ def replay(
     for done in replays:
         if out is not None:
             target = targets[done.summary.trace, done.summary.policy]
-            write_results(target, done.workload, done.outcome, done.summary, arguments)
+            set_to = dict(choice.settings.get(done.summary.policy, {}))
+            write_results(target, done.workload, done.outcome, done.summary, arguments | {"settings": set_to})
     if picture is not None:
         picture.parent.mkdir(parents=True, exist_ok=True)
         draw_replays([(done.summary, done.outcome) for done in replays], picture)
-    _print(replays, as_json, verbose)
-
-
-def _policies(text: str, compat: Compat | None) -> tuple[Policy, ...]:
-    """Find the named policies, each once."""
-    if text == "all":
-        return tuple(policy for policy in POLICIES.values() if compat is None or policy.name != "fifo")
-    found: dict[str, Policy] = {}
-    for name in (part.strip() for part in text.split(",")):
-        policy = policy_named(name)
-        if policy is None:
-            raise InputInvalid(
-                f"there is no policy {name!r}",
-                remedy=did_you_mean(name, POLICIES) + "`tenuto policies` lists them",
-            )
-        found[policy.name] = policy
-    return tuple(found.values())
+    _print(replays, choice.changes, as_json, verbose)
 
 
 def _check_options(gpu_layout: bool, out: Path | None, picture: Path | None, traces: Sequence[str]) -> None:
@@ -193,13 +183,13 @@ def _check_writable(directory: Path) -> None:
         )
 
 
-def _print(replays: Sequence[Replay], as_json: bool, verbose: bool) -> None:
+def _print(replays: Sequence[Replay], changes: str, as_json: bool, verbose: bool) -> None:
     if as_json:
         rows = [asdict(done.summary) for done in replays]
         sys.stdout.write(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
         return
     console = Console()
-    print_table(console, [done.summary for done in replays])
+    print_table(console, [done.summary for done in replays], changes)
     for done in replays:
         if len(replays) > 1:
             console.print(f"{done.summary.trace}, {done.summary.policy}:", highlight=False)

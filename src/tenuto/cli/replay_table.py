@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from tenuto.lab.replay import Replay
 from tenuto.sim.report import Summary
@@ -16,15 +17,14 @@ WIDE = 132
 """Columns that the longest table needs."""
 
 
-def print_table(console: Console, summaries: Sequence[Summary]) -> None:
-    """Print one line for each replay."""
+def print_table(console: Console, summaries: Sequence[Summary], changes: str = "") -> None:
+    """Print one line for each replay; the title tells what was set differently."""
     traces = {summary.trace for summary in summaries}
     first = summaries[0]
     semantics = "" if first.compat is None else f", --compat {first.compat}"
     where = f"{first.trace} on {first.cluster}" if len(traces) == 1 else f"on {first.cluster}"
-    table = Table(
-        title=f"{where}, slot {first.slot:g} s{semantics}", title_justify="left", box=None, pad_edge=False
-    )
+    title = f"{where}, slot {first.slot:g} s{semantics}{changes and f', {changes}'}"
+    table = Table(title=Text(title), title_justify="left", box=None, pad_edge=False)
     names = ["trace"] if len(traces) > 1 else []
     for name in (*names, "policy"):
         table.add_column(name)
