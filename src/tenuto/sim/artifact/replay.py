@@ -11,6 +11,7 @@ from tenuto.errors import InputInvalid
 from tenuto.sim.artifact.edf_loop import handle_edf, handle_edf_admission
 from tenuto.sim.artifact.elastic import elastic
 from tenuto.sim.artifact.elasticflow_loop import handle_elasticflow
+from tenuto.sim.artifact.gandiva import replay_gandiva
 from tenuto.sim.artifact.limits import column_limits, elasticflow_limits
 from tenuto.sim.artifact.no_admission_loop import handle_no_admission
 from tenuto.sim.artifact.order import Order, Progress, Revision
@@ -33,6 +34,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         "elasticflow-no-admission": Policy("ef", elastic(handle_no_admission, elasticflow_limits)),
         "edf": Policy("edf", elastic(handle_edf, column_limits)),
         "edf-admission": Policy("edf-accessctrl", elastic(handle_edf_admission, column_limits)),
+        "gandiva": Policy("gandiva", replay_gandiva),
         "themis": Policy("themis", replay_themis),
     }
 )
