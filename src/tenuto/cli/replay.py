@@ -14,10 +14,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tenuto.cli.choose_policies import choose
 from tenuto.cli.replay_run import run_all
 from tenuto.cli.replay_table import print_details, print_table
 from tenuto.errors import InputInvalid, Place
+from tenuto.lab.choose_policies import choose
 from tenuto.lab.replay import Replay, Terms, check_policy, check_terms
 from tenuto.model.snapshot import Placement, Rules
 from tenuto.policy.base import Policy

@@ -9,8 +9,8 @@ import pytest
 from tests.installed import a_package
 
 from tenuto import plugins
-from tenuto.cli.choose_policies import Choice, choose
 from tenuto.errors import InputInvalid
+from tenuto.lab.choose_policies import Choice, choose
 from tenuto.model.plan import Decision
 from tenuto.model.snapshot import Snapshot
 from tenuto.policy.base import Policy
