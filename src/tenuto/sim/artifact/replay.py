@@ -16,6 +16,7 @@ from tenuto.sim.artifact.limits import column_limits, elasticflow_limits
 from tenuto.sim.artifact.no_admission_loop import handle_no_admission
 from tenuto.sim.artifact.order import Order, Progress, Revision
 from tenuto.sim.artifact.themis import replay as replay_themis
+from tenuto.sim.artifact.tiresias import replay_tiresias
 from tenuto.sim.outcome import Outcome
 from tenuto.sim.workload import Workload
 
@@ -35,6 +36,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         "edf": Policy("edf", elastic(handle_edf, column_limits)),
         "edf-admission": Policy("edf-accessctrl", elastic(handle_edf_admission, column_limits)),
         "gandiva": Policy("gandiva", replay_gandiva),
+        "tiresias": Policy("dlas-gpu", replay_tiresias),
         "themis": Policy("themis", replay_themis),
     }
 )

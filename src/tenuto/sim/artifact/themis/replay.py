@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tenuto.model.columns import Ints, frozen
+from tenuto.sim.artifact.fixed_size_layouts import Layouts, layouts_of
 from tenuto.sim.artifact.order import Order
 from tenuto.sim.artifact.state import rules_for
-from tenuto.sim.artifact.themis.layouts import Layouts, layouts_of
 from tenuto.sim.artifact.themis.rounds import play
 from tenuto.sim.artifact.themis.state import DONE, ENTRY, SIZE, Book, Rows, book_of, rows_of
 from tenuto.sim.outcome import Events, Outcome

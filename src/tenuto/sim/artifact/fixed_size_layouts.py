@@ -1,4 +1,4 @@
-"""Where the reference puts the chosen jobs of a round: packed afresh each time, the largest first."""
+"""Where the reference puts running jobs of fixed sizes: packed afresh at every event, the largest first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tenuto.sim.workload import Workload
 
 @dataclass(slots=True)
 class Layouts:
-    """The layouts of all rounds so far; equal neighbours are one column."""
+    """The layouts of all events so far; equal neighbours are one column."""
 
     rules: state.Rules
     rows: state.Rows
@@ -29,7 +29,7 @@ class Layouts:
     columns: list[Ints]
 
     def place(self, chosen: Ints) -> None:
-        """Place the jobs of one round."""
+        """Place the jobs that run after one event."""
         release_jobs(self.rules, self.rows, self.queue, self.groups, 0.0)
         self.rows["gpus"][self.queue.jobs[: self.queue.size[0]]] = 0
         self.queue.jobs[: len(chosen)] = chosen
