@@ -6,7 +6,6 @@ import hashlib
 import inspect
 import json
 from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from tenuto.lab.cell import Cell
 from tenuto.lab.replay import check_policy, check_terms
 from tenuto.model.cluster import Cluster
 from tenuto.model.curve import Profiles
-from tenuto.plugins import all_policies, find_policy
+from tenuto.plugins import lack, policy_called
 from tenuto.policy.base import Policy
 from tenuto.sim.cost import load_cost
 from tenuto.sim.library import find_trace
@@ -27,7 +26,6 @@ from tenuto.sim.read_profiles import load_profiles
 from tenuto.sim.read_trace import read_trace
 from tenuto.sim.trace import Trace
 from tenuto.sim.workload import Workload, resolve
-from tenuto.suggest import did_you_mean
 from tenuto.tuning import tuned
 
 KEPT = 64
@@ -55,7 +53,7 @@ class Sources:
 
     def policy_of(self, cell: Cell) -> Policy:
         """The cell's policy with the cell's settings."""
-        return self.policy(cell.policy, cell.settings)
+        return self.policy(cell.policy, cell.settings, cell.compat is not None)
 
     def check(self, cell: Cell) -> None:
         """Refuse inputs that can be used in no cell."""
@@ -119,27 +117,16 @@ def policy_module(policy: Policy) -> str:
     return str(decide.__module__)
 
 
-def missing_packages(policy: Policy) -> list[str]:
-    """The packages that a policy needs and that are not installed."""
-    return [package for package in policy.requires if find_spec(package) is None]
-
-
 def _trace(text: str) -> tuple[Trace, str]:
     path = find_trace(text)
     return read_trace(path), hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _policy(name: str, settings: tuple[tuple[str, Any], ...]) -> Policy:
-    policy = find_policy(name)
-    if policy is None:
-        raise InputInvalid(
-            f"there is no policy {name!r}",
-            remedy=did_you_mean(name, all_policies()) + "`tenuto policies` lists them",
-        )
-    if missing := missing_packages(policy):
-        raise InputInvalid(
-            f"{policy.name} needs {', '.join(missing)}", remedy="Install it: pip install 'tenuto[lab]'"
-        )
+def _policy(name: str, settings: tuple[tuple[str, Any], ...], compat: bool) -> Policy:
+    policy = policy_called(name)
+    # The reference is reproduced without the packages that our own policies need.
+    if not compat and (problem := lack(policy)):
+        raise problem
     return tuned(policy, dict(settings))
 
 
