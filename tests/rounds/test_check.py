@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.builders import a_job, a_snapshot
 
 from tenuto.errors import PlanRefused
 from tenuto.model.columns import Ints
-from tenuto.model.plan import Decision
+from tenuto.model.plan import Answer, Decision, Verdict, Why
 from tenuto.model.snapshot import IDLE, UNUSABLE, Snapshot
 from tenuto.policy.base import Policy
 from tenuto.rounds.check import check
@@ -82,8 +84,41 @@ def test_a_size_that_another_job_has_but_this_one_has_not_is_refused() -> None:
         check(a_snapshot(jobs=jobs, nodes=(2,)), decided(2, 0), sizes(0, 0))
 
 
-def test_a_policy_that_gives_away_more_than_there_is_is_refused_by_name() -> None:
-    greedy = Policy("greedy", "Everything to everybody.", lambda _: decided(4, 4), promises=False)
+QUEUED = Verdict(Answer.QUEUED, Why.NO_PROMISE_ASKED)
+REFUSED = Verdict(Answer.UNSCHEDULABLE, Why.TOO_LARGE)
 
-    with pytest.raises(PlanRefused, match="greedy gave 8 of 4 slots"):
+WRONG = {
+    "too much": (decided(4, 4), "greedy gave 8 of 4 slots"),
+    "less than nothing": (decided(-1, 1), "greedy gave -1 slots to row 0"),
+    "nothing at all": (None, "greedy returned None and not a Decision"),
+    "a list": (Decision([1, 1], {}, np.inf), "greedy: sizes is not a column of 2 whole numbers"),  # type: ignore[arg-type]
+    "broken numbers": (Decision(np.ones(2), {}, np.inf), "sizes is not a column"),  # type: ignore[arg-type]
+    "too few rows": (decided(1), "sizes is not a column"),
+    "at once again": (Decision(sizes(1, 1), {}, 0.0), r"asked again at 0\.0, and it is 0\.0"),
+    "at no time": (Decision(sizes(1, 1), {}, float("nan")), "asked again at nan"),
+    "an answer too many": (Decision(sizes(1, 1), {0: QUEUED}, np.inf), r"answered rows \[0\], but \[\] are"),
+}
+
+
+@pytest.mark.parametrize(("decision", "why"), WRONG.values(), ids=WRONG.keys())
+def test_a_wrong_decision_is_refused_by_the_policys_name(decision: Any, why: str) -> None:
+    greedy = Policy("greedy", "Everything to everybody.", lambda _: decision, promises=False)
+
+    with pytest.raises(PlanRefused, match=why):
         run_round(a_picture(), greedy)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "why"),
+    [
+        pytest.param({}, r"answered rows \[\], but \[1\] are new", id="no answer"),
+        pytest.param({0: QUEUED}, r"answered rows \[0\], but \[1\] are new", id="to somebody else"),
+        pytest.param({1: REFUSED}, "refused row 1 and gave it 1 slots", id="no, and yes"),
+    ],
+)
+def test_each_newcomer_wants_one_answer(verdicts: dict[int, Verdict], why: str) -> None:
+    snap = a_snapshot(jobs=[a_job(), a_job(new=True)])
+    shy = Policy("shy", "Says little.", lambda _: Decision(sizes(1, 1), verdicts, np.inf), promises=False)
+
+    with pytest.raises(PlanRefused, match=f"shy {why}"):
+        run_round(snap, shy)

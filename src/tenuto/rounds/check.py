@@ -13,6 +13,28 @@ from tenuto.model.snapshot import UNUSABLE, Snapshot
 FINE = -1
 
 
+def check_decision(snap: Snapshot, decision: object, policy: str) -> None:
+    """Refuse what does not answer the snapshot, before anything is made of it."""
+    if not isinstance(decision, Decision):
+        raise PlanRefused(f"{policy} returned {decision!r} and not a Decision")
+    sizes = decision.sizes
+    if not isinstance(sizes, np.ndarray) or sizes.dtype != np.int64 or sizes.shape != snap.number.shape:
+        raise PlanRefused(f"{policy}: sizes is not a column of {len(snap)} whole numbers (int64)")
+    given = int(sizes.sum())
+    if given > snap.capacity:
+        raise PlanRefused(f"{policy} gave {given} of {snap.capacity} slots")
+    if sizes.min(initial=0) < 0:
+        raise PlanRefused(f"{policy} gave {sizes.min()} slots to row {sizes.argmin()}")
+    if not decision.wake_at > snap.now:
+        raise PlanRefused(f"{policy} wants to be asked again at {decision.wake_at}, and it is {snap.now}")
+    newcomers = np.flatnonzero(snap.undecided).tolist()
+    if sorted(decision.verdicts) != newcomers:
+        raise PlanRefused(f"{policy} answered rows {list(decision.verdicts)}, but {newcomers} are new")
+    for row, verdict in decision.verdicts.items():
+        if verdict.refused and sizes[row]:
+            raise PlanRefused(f"{policy} refused row {row} and gave it {sizes[row]} slots")
+
+
 def check(snap: Snapshot, decision: Decision, layout: Ints) -> Ints:
     """Refuse a layout that the cluster cannot hold. Returns the slots each row really has in it."""
     sizes = decision.sizes

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from tenuto.errors import PlanRefused
 from tenuto.model.plan import Plan, Round
 from tenuto.model.snapshot import Snapshot
 from tenuto.policy.base import Policy
-from tenuto.rounds.check import check
+from tenuto.rounds.check import check, check_decision
 from tenuto.rounds.diff import diff
 from tenuto.rounds.placement import place
 
@@ -14,8 +13,7 @@ from tenuto.rounds.placement import place
 def run_round(snap: Snapshot, policy: Policy) -> Round:
     """Decide, place, check, diff."""
     decision = policy.decide(snap)  # 1 who gets how many
-    if int(decision.sizes.sum()) > snap.capacity:
-        raise PlanRefused(f"{policy.name} gave {int(decision.sizes.sum())} of {snap.capacity} slots")
+    check_decision(snap, decision, policy.name)
     layout = place(snap, decision)  # 2 where
     granted = check(snap, decision, layout)  # 3 can the cluster hold it
     actions = diff(snap, granted, layout)  # 4 what must be done
