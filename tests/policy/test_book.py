@@ -47,6 +47,16 @@ def test_room_for_one_move_is_kept_if_it_was_reserved() -> None:
     assert in_book(book, 0) == ([(0.0, 2)], 20.0)
 
 
+def test_room_for_one_move_ends_where_fewer_slots_were_reserved() -> None:
+    """It will be done at 35 on four slots, but from 40 on only two of them are its own."""
+    jobs, terms = planned([a_job(left=140.0, on=[0, 1, 2, 3], curve=TWICE_AS_FAST)], ten)
+    old = a_book(1, {0: ([(0.0, 4), (40.0, 2)], 80.0)})
+
+    book, _ = carry(0.0, jobs, terms, numbers(0), old)
+
+    assert in_book(book, 0) == ([(0.0, 4)], 40.0)
+
+
 def test_the_reservations_of_jobs_that_are_gone_are_dropped() -> None:
     jobs, terms = planned([a_job(), a_job(left=80.0, on=[0, 1], curve=TWICE_AS_FAST), a_job()])
     old = a_book(3, {0: ([(0.0, 1)], 90.0), 1: ([(0.0, 2)], 40.0), 2: ([(0.0, 1)], 90.0)})
@@ -77,6 +87,17 @@ def test_a_job_that_still_pays_for_growing_is_judged_by_its_worst_way_back() -> 
     assert behind.tolist() == [0]
 
     _, behind = carry(0.0, jobs, terms, numbers(0), a_book(1, {0: ([(0.0, 2)], 69.0)}))
+    assert behind.tolist() == []
+
+
+def test_being_called_back_just_before_it_is_owed_what_it_has_is_the_worst() -> None:
+    """It pays for four slots until 8; if they are taken away just before 5, it pays from 5 on once more."""
+    jobs, terms = planned([a_job(left=100.0, on=[0, 1, 2, 3], ready_at=8.0, curve=TWICE_AS_FAST)], ten)
+
+    _, behind = carry(0.0, jobs, terms, numbers(0), a_book(1, {0: ([(0.0, 2), (5.0, 4)], 39.0)}))
+    assert behind.tolist() == [0]
+
+    _, behind = carry(0.0, jobs, terms, numbers(0), a_book(1, {0: ([(0.0, 2), (5.0, 4)], 40.0)}))
     assert behind.tolist() == []
 
 

@@ -187,6 +187,28 @@ def test_who_fell_behind_gets_a_plan_that_saves_it() -> None:
     assert in_book(book, 0) == ([(0.0, 2)], 50.0)
 
 
+def test_who_fell_behind_gets_the_room_of_one_that_can_wait() -> None:
+    """The lost one spoils every common plan, and the strict one has no second to give."""
+    curve = {8: 8.0}
+    lost, strict = a_job(left=80.0, deadline=1.0, curve=curve), a_job(left=80.0, deadline=20.5, curve=curve)
+    behind, patient = (
+        a_job(left=88.0, deadline=32.0, curve=curve),
+        a_job(left=80.0, deadline=90.0, curve=curve),
+    )
+    jobs, terms = planned([lost, strict, behind, patient])
+    book = a_book(
+        4,
+        {0: ([(30.0, 8)], 40.0), 1: ([(10.0, 8)], 20.0), 2: ([(0.0, 8)], 10.0), 3: ([(20.0, 8)], 30.0)},
+    )
+
+    book, free = mend(
+        0.0, 8, jobs, terms, np.arange(4), np.array([2]), book, left_free(0.0, 8, book), THRIFTY
+    )
+
+    assert [in_book(book, row)[1] for row in range(4)] == [40.0, 20.0, 21.0, 41.0]
+    assert free.slots[: free.used].min() == 0
+
+
 def test_who_cannot_be_saved_is_as_little_late_as_the_other_promises_allow() -> None:
     safe, late = a_job(left=200.0, deadline=60.0, curve={4: 4.0}), a_job(left=400.0, deadline=60.0)
     jobs, terms = planned([safe, late])

@@ -95,16 +95,23 @@ def owed_now(book: Book, i: int) -> int:
 def surely_done(now: float, job: Runner, terms: Terms, at: Floats, size: Ints) -> float:
     """When a job is done at the latest, whenever it is called back to its reservation.
 
-    As long as it still pays for its last change and has more than it is owed, being called back later is
-    worse than now; afterwards it only gets better.
+    As long as it still pays for its last change, being called back later is worse than now; afterwards it
+    only gets better. Just before a segment is the worst moment of all if the segment has the size that the
+    job had: it loses it and must pay for it again. No later than when it is owed more it is called anyway.
     """
     finish = follow(now, job, terms, at, size)
-    called = job.ready
     slots = 0 if job.held == NOTHING else terms.sizes[job.held]
+    called = job.ready
     for k in range(len(at)):
+        if at[k] > called:
+            break
         if size[k] > slots:
             called = min(called, at[k])
             break
+        if k > 0 and at[k] > now:
+            before = NOTHING if size[k - 1] == 0 else level_of(terms.sizes, size[k - 1])
+            called_back = Runner(job.todo, before, at[k], job.rate, job.useful)
+            finish = max(finish, follow(at[k], called_back, terms, at, size))
     if called > now:
         finish = max(finish, follow(called, job, terms, at, size))
     return finish
@@ -135,10 +142,13 @@ def carry(now: float, jobs: Jobs, terms: Terms, old_number: Ints, old: Book) -> 
             behind[late] = i
             late += 1
             finish = old.end[r]
+        end = old.end[r]
         while last - first > 1 and old.at[last - 1] >= finish:
             last -= 1
-        # Room for one move is kept, but never more than was reserved: the rest may be somebody else's.
-        end = min(finish + terms.move[level_of(terms.sizes, old.size[last - 1])], old.end[r])
+            # Room for one move is kept, but never more than was reserved: the rest may be somebody else's.
+            if old.size[last] < old.size[last - 1]:
+                end = old.at[last]
+        end = min(finish + terms.move[level_of(terms.sizes, old.size[last - 1])], end)
         book = write(book, i, old.at[first:last], old.size[first:last], end)
     return book, behind[:late]
 

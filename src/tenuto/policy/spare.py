@@ -48,16 +48,13 @@ def _slots(terms: Terms, level: int) -> int:
 
 @compiled
 def back_in_time(now: float, jobs: Jobs, terms: Terms, book: Book, i: int, level: int) -> float:
-    """When a row is done at the latest if it goes to a level now and is called back to its reservation.
-
-    The worst moment to be called back is when the change has just been paid and earned nothing yet.
-    """
+    """When a row is done at the latest if it goes to a level now and is called back to its reservation."""
     plan = segments_of(book, i)
     if level == jobs.held[i]:  # it may still be paying for its last change
         return surely_done(now, runner(jobs, i), terms, plan.at, plan.size)
     paid = now + change_cost(jobs.held[i], level, terms)
     moved = Runner(jobs.todo[i], level, paid, jobs.rate[i], jobs.useful[i])
-    return follow(paid, moved, terms, plan.at, plan.size)
+    return surely_done(now, moved, terms, plan.at, plan.size)
 
 
 @compiled
