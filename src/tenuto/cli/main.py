@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 import tenuto
-from tenuto.cli import policies, replay, trace
+from tenuto.cli import lab, policies, replay, trace
 from tenuto.errors import TenutoError
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app = typer.Typer(
 app.command(epilog=replay.EXAMPLES)(replay.replay)
 app.command()(policies.policies)
 app.add_typer(trace.app)
+app.add_typer(lab.app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -48,17 +48,18 @@ def _cells(summary: Summary) -> tuple[str, ...]:
         f"{summary.declined:,}",
         f"{summary.met:,}",
         f"{summary.missed:,}",
-        _fraction(summary.ratio),
+        fraction(summary.ratio),
         duration(summary.mean_jct),
         duration(summary.median_jct),
         duration(summary.makespan),
-        _fraction(summary.mean_efficiency),
+        fraction(summary.mean_efficiency),
         "-" if summary.mean_allocated is None else f"{summary.mean_allocated:.1f}",
         f"{summary.cpu_s:.2f}",
     )
 
 
-def _fraction(value: float | None) -> str:
+def fraction(value: float | None) -> str:
+    """Write a share of one."""
     return "-" if value is None else f"{value:.3f}"
 
 

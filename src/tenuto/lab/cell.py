@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from tenuto.lab.replay import Terms
@@ -55,12 +56,21 @@ class Cell:
         told["settings"] = tuple(sorted(told.get("settings", {}).items()))
         return cls(**told)
 
+    def special(self) -> dict[str, Any]:
+        """Everything that is not as usual, apart from trace, policy and cluster."""
+        usual = Cell(trace=self.trace, policy=self.policy, cluster=self.cluster)
+        names = [field.name for field in fields(self) if field.name != "settings"]
+        special = {name: getattr(self, name) for name in names if getattr(self, name) != getattr(usual, name)}
+        return special | dict(self.settings)
+
     def __str__(self) -> str:
-        plain = Cell(trace=self.trace, policy=self.policy, cluster=self.cluster)
-        more = [
-            f"{field.name} {getattr(self, field.name)}"
-            for field in fields(self)
-            if field.name != "settings" and getattr(self, field.name) != getattr(plain, field.name)
-        ]
-        more += [f"{name} {value}" for name, value in self.settings]
-        return ", ".join((f"{self.policy} on {self.trace}, {self.cluster}", *more))
+        words = [f"{brief(self.policy)} on {brief(self.trace)}", brief(self.cluster)]
+        words += [f"{name} {brief(value)}" for name, value in self.special().items()]
+        return ", ".join(words)
+
+
+def brief(value: Any) -> str:
+    """A value in few letters: a file's name without its directory, a number without needless places."""
+    if isinstance(value, str):
+        return Path(value).stem if "/" in value else value
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -56,5 +56,5 @@ class Bar:
                 self._done[task.key] = effort(task)
                 self._ended += 1
         self._bar.update(
-            self._line, description=task.name, completed=sum(self._done.values()), ended=self._ended
+            self._line, description=str(task.cell), completed=sum(self._done.values()), ended=self._ended
         )

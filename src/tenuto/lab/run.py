@@ -18,6 +18,7 @@ from tenuto.lab.results import Result, load_result
 from tenuto.lab.sources import Sources
 from tenuto.lab.task import Bench, Task, task_of
 from tenuto.lab.worker import Ended, Loaded, News, Progressed
+from tenuto.sim.result_files import MANIFEST
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,11 @@ class Prepared:
         """What is still to be run, the longest first, so that no process is left with it in the end."""
         todo = [task for task in self.tasks if load_result(task.folder) is None]
         return sorted(todo, key=effort, reverse=True)
+
+    def forget(self) -> None:
+        """Let everything count as unfinished."""
+        for task in self.tasks:
+            (task.folder / MANIFEST).unlink(missing_ok=True)
 
 
 def prepare(cells: Sequence[Cell], out: Path) -> Prepared:
@@ -65,11 +71,18 @@ def run_cells(
 
 
 def run_prepared(
-    prepared: Prepared, out: Path, *, processes: int | None = None, show_progress: bool = True
+    prepared: Prepared,
+    out: Path,
+    *,
+    processes: int | None = None,
+    show_progress: bool = True,
+    again: bool = False,
 ) -> list[Result]:
-    """Run those of the prepared tasks that are not finished yet."""
+    """Run those of the prepared tasks that are not finished yet, or all of them again."""
     failed = dict(prepared.refused)
     with _alone_in(out):
+        if again:
+            prepared.forget()
         todo = prepared.unfinished()
         with Bar(todo, visible=show_progress and bool(todo)) as bar:
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tenuto.errors import InputInvalid, TenutoError
-from tenuto.lab.cell import Cell
+from tenuto.lab.cell import Cell, brief
 from tenuto.lab.replay import Tell, load_kernels, replay
 from tenuto.lab.sources import Sources
 from tenuto.sim.result_files import write_results
@@ -18,8 +18,8 @@ from tenuto.sim.result_files import write_results
 CELLS = "cells"
 """The directory below an experiment's in which every cell has its own."""
 
-LONGEST = 60
-"""Letters of a trace's or policy's name that a directory's name keeps: file systems allow 255 bytes."""
+LONGEST = 40
+"""Letters that each part of a directory's name keeps: file systems allow 255 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,6 @@ class Task:
 
     cell: Cell
     folder: Path
-    name: str
-    """As people call the cell: policy, trace and cluster."""
     key: str
     jobs: int
 
@@ -44,9 +42,10 @@ def task_of(cell: Cell, out: Path, sources: Sources) -> Task:
     """Find where a cell's results belong. The name tells what it is, the hash tells it from all others."""
     trace, cluster = sources.trace(cell.trace)[0], sources.cluster(cell.cluster)
     policy, key = sources.policy_of(cell), sources.key(cell)
-    words = [trace.name, cluster.name, policy.name, *([cell.compat] if cell.compat else []), key]
-    name = "-".join(re.sub(r"[^\w.+-]", "_", word)[:LONGEST] for word in words)
-    return Task(cell, out / CELLS / name, f"{policy.name} on {trace.name}, {cluster.name}", key, len(trace))
+    special = "-".join(f"{name}-{brief(value)}" for name, value in cell.special().items())
+    words = [trace.name, cluster.name, policy.name, special, key]
+    name = "-".join(re.sub(r"[^\w.+-]", "_", word)[:LONGEST] for word in words if word)
+    return Task(cell, out / CELLS / name, key, len(trace))
 
 
 class Bench:
