@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.builders import AJob, Seconds, a_workload, a_world, as_usual, replayed
 from tests.properties.checks import assert_actions_lead_to_the_plan, assert_possible
+from tests.properties.policies import POLICIES
 from tests.properties.strategies import all_rules, costs, submissions_of, workloads
 
 from tenuto.model.columns import Flags, Floats
 from tenuto.model.plan import ActionKind
 from tenuto.model.snapshot import Placement, Rules
 from tenuto.policy.base import Policy
-from tenuto.policy.registry import POLICIES
 from tenuto.rounds.round import run_round
 from tenuto.sim.outcome import Outcome
 from tenuto.sim.workload import Workload

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from tests.builders import free_of_charge
 from tests.properties.checks import as_plain, assert_actions_lead_to_the_plan, assert_possible
+from tests.properties.policies import POLICIES
 from tests.properties.strategies import snapshots
 
 from tenuto.model.cost import Cost
 from tenuto.model.snapshot import IDLE, Snapshot
 from tenuto.policy.base import Policy
 from tenuto.policy.elasticflow import ELASTICFLOW
-from tenuto.policy.registry import POLICIES
 from tenuto.rounds.round import run_round
 
 every_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
