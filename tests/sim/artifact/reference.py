@@ -82,6 +82,36 @@ def reference_decided(shared: Path, run: Run) -> dict[str, Verdict]:
         }
 
 
+@dataclass(frozen=True)
+class Totals:
+    """Sums over a run, as far as they are known of one whose jobs are not."""
+
+    met: int
+    jct: float
+    """Seconds from submission to end, over all jobs."""
+    last_end: float
+    events: int
+
+
+def totals(workload: Workload, outcome: Outcome) -> Totals:
+    """Sum up one of our replays."""
+    return Totals(
+        met=int(np.count_nonzero(outcome.met)),
+        jct=float(np.nansum(outcome.finished - workload.trace.submitted)),
+        last_end=float(np.nanmax(outcome.finished)),
+        events=len(outcome.events.time),
+    )
+
+
+def shipped_log(shared: Path, policy: str) -> dict[str, tuple[float, float]]:
+    """Start and end of each job in the log of Figure 10 that came with the reference."""
+    path = shared / "reference" / "figure10-shipped" / policy / "job.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        return {
+            row["job_id"]: (float(row["start_time"]), float(row["end_time"])) for row in csv.DictReader(file)
+        }
+
+
 def workload_of(trace: Trace, cluster: str, profiles: str = "a100") -> Workload:
     named = cluster_named(cluster)
     assert named is not None

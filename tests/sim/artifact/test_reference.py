@@ -6,7 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.sim.artifact.reference import Run, decided, reference_decided
+from tests.sim.artifact.reference import OURS, Run, decided, figure_10, reference_decided, shipped_log
+
+from tenuto.sim.artifact import Revision, replay
 
 QUICK = [
     Run("figure10/ef-accessctrl", "100jobs_1500lam", "n16g8", 240),
@@ -75,6 +77,26 @@ def test_every_job_fares_as_in_the_reference(shared: Path, run: Run) -> None:
     workload, outcome = run.replay(shared)
 
     assert decided(workload, outcome) == reference_decided(shared, run)
+
+
+@pytest.mark.parametrize(
+    ("policy", "revision"),
+    [
+        ("ef-accessctrl", Revision.R2022),
+        ("edf", Revision.HEAD),
+        ("gandiva", Revision.HEAD),
+        ("dlas-gpu", Revision.R2022),
+    ],
+)
+def test_every_job_fares_as_in_the_log_that_came_with_the_reference(
+    shared: Path, policy: str, revision: Revision
+) -> None:
+    workload = figure_10()
+
+    outcome = replay(workload, OURS[policy], slot=240, revision=revision)
+
+    times = zip(outcome.started.tolist(), outcome.finished.tolist(), strict=True)
+    assert dict(zip(workload.trace.ids, times, strict=True)) == shipped_log(shared, policy)
 
 
 def test_two_switches_are_filled_as_in_the_reference(shared: Path) -> None:
