@@ -76,18 +76,17 @@ def figure(
 
 
 def _figures(names: Sequence[str]) -> tuple[Figure, ...]:
-    """Find the named figures, each once; `8(a)` is 8a."""
-    if ALL in names:
-        return tuple(FIGURES.values())
+    """Find the named figures, each once; `8(a)` is 8a, and 8 is 8a and 8b."""
     found: dict[str, Figure] = {}
     for name in names:
         plain = name.lower().replace("(", "").replace(")", "")
-        if plain not in FIGURES:
+        meant = [known for known in FIGURES if plain in (ALL, known, known.rstrip("ab"))]
+        if not meant:
             raise InputInvalid(
                 f"there is no figure {name!r}",
                 remedy=f"{did_you_mean(plain, FIGURES)}Known are {', '.join(FIGURES)} and {ALL}",
             )
-        found[plain] = FIGURES[plain]
+        found |= {known: FIGURES[known] for known in meant}
     return tuple(found.values())
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tenuto.lab.figures.looks import look_of
-from tenuto.lab.figures.marks import DARK, FAINT, legend_above, plain, say_not_there
+from tenuto.lab.figures.marks import DARK, FAINT, legend_above, plain, say_not_there, svg_id
 from tenuto.lab.figures.numbers import Panel, Point, Series
 
 if TYPE_CHECKING:
@@ -85,8 +85,7 @@ def _bars(axes: Axes, one: Series, stand: Stand, *, published: bool) -> None:
         hatch=look.hatch,
     )
     for (at, point, _), bar in zip(there, bars, strict=True):
-        # By this name the bar can be found in the SVG file.
-        bar.set_gid(f"bar {one.name} {point.x}")
+        bar.set_gid(svg_id("bar", one.name, point.x))
         _write_value(axes, at, point, stand, published=published)
     if published:
         for at, point in every:

@@ -35,7 +35,8 @@ OWN_DRAW = "Deadlines are our seeded draw; the authors' was not kept."
 _SIZES = {4: "n128g8", 7: "n128g8", 8: "n128g8", 9: "n128g8", 10: "n32g8"}
 
 _TESTBED = Group("195 jobs", PublicTrace("195job"), "n16g8")
-_STAND_IN = GeneratedTrace("figure-6a-stand-in", GeneratorOptions(jobs=25, mean_interarrival=900))
+# In a burst, so that they are in each other's way.
+_STAND_IN = GeneratedTrace("figure-6a-stand-in", GeneratorOptions(jobs=25, mean_interarrival=30))
 _THOUSAND = GeneratedTrace("figure-9", GeneratorOptions(jobs=1000, mean_interarrival=1500))
 _HUNDRED = GeneratedTrace(
     "figure-10", GeneratorOptions(jobs=100, mean_interarrival=1500, min_tightness=1.5, seed=1)

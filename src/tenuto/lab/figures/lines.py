@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tenuto.lab.figures.looks import look_of
-from tenuto.lab.figures.marks import DARK, plain, say_not_there
+from tenuto.lab.figures.marks import DARK, plain, say_not_there, svg_id
 from tenuto.lab.figures.numbers import Panel, Series
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def draw_shares(canvas: Canvas, panels: Sequence[Panel], published: bool) -> Non
     every = canvas.subplots(1, len(panels), squeeze=False)[0]
     for axes, panel in zip(every, panels, strict=True):
         for one in panel.series:
-            _line(axes, one, published=published)
+            _line(axes, one, panel.name, published=published)
         axes.set_xticks([float(place) for place in panel.places])
         axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f} %")
         axes.set_ylim(bottom=0)
@@ -39,7 +39,7 @@ def draw_shares(canvas: Canvas, panels: Sequence[Panel], published: bool) -> Non
     canvas.legend(handles=handles, loc="outside right center", frameon=False, handlelength=3, fontsize=9)
 
 
-def _line(axes: Axes, one: Series, *, published: bool) -> None:
+def _line(axes: Axes, one: Series, panel: str, *, published: bool) -> None:
     look = look_of(one.name)
     (line,) = axes.plot(
         *one.known(),
@@ -52,7 +52,7 @@ def _line(axes: Axes, one: Series, *, published: bool) -> None:
         linewidth=1.6,
         label=look.label,
     )
-    line.set_gid(f"line {one.name}")
+    line.set_gid(svg_id("line", panel, one.name))
     if published:
         axes.plot(*one.published(), color=look.colour, zorder=1, **PUBLISHED)
 

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 FAINT, DARK = "#dddddd", "#555555"
 
 
+def svg_id(*parts: object) -> str:
+    """The name by which a bar or line is found in the SVG file."""
+    return "-".join(str(part).replace(" ", "-") for part in parts)
+
+
 def plain(axes: Axes, panel: Panel) -> None:
     """Name the axes; only two of four edges, and faint lines to read values by."""
     axes.set(xlabel=panel.x_label, ylabel=panel.y_label)

@@ -87,9 +87,17 @@ def find_public(trace: PublicTrace, data: Path | None) -> Found:
 def write_generated(trace: GeneratedTrace, directory: Path) -> Path:
     """Draw a trace into a directory, unless it lies there already."""
     path = directory / f"{trace.name}.csv"
-    if not path.exists():
+    if path.exists():
+        return path
+    try:
         directory.mkdir(parents=True, exist_ok=True)
-        write_trace(generate(trace.options, load_profiles("a100")), path, Form.REFERENCE)
+    except OSError as error:
+        raise InputInvalid(
+            f"the directory cannot be made ({error.strerror})",
+            remedy="Let --out name a directory in which you may write",
+            place=Place(str(directory)),
+        ) from None
+    write_trace(generate(trace.options, load_profiles("a100")), path, Form.REFERENCE)
     return path
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tenuto.lab.figures.looks import look_of
-from tenuto.lab.figures.marks import legend_above, plain, say_not_there
+from tenuto.lab.figures.marks import legend_above, plain, say_not_there, svg_id
 from tenuto.lab.figures.numbers import Panel
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def draw_steps(canvas: Canvas, panels: Sequence[Panel], published: bool) -> None
             zorder=3 if one.name == LAST else 2,
             label=look.label,
         )
-        line.set_gid(f"line {one.name}")
+        line.set_gid(svg_id("line", one.name))
     _finish(axes, panel)
 
 
@@ -50,7 +50,7 @@ def draw_counts(canvas: Canvas, panels: Sequence[Panel], published: bool) -> Non
         begins, counts = one.known()
         edges = [*begins, 2 * begins[-1] - begins[-2]]
         steps = axes.stairs(counts, edges, fill=True, color=look.colour, label=look.label)
-        steps.set_gid(f"line {one.name}")
+        steps.set_gid(svg_id("line", one.name))
     _finish(axes, panel)
 
 
