@@ -20,6 +20,7 @@ from tenuto.sim.report import Summary
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r'^```\w+ title="([^"]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
 
 def commands_in(document: Path) -> list[str]:
@@ -62,6 +63,8 @@ def words() -> set[str]:
 def test_every_command_runs(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TENUTO_HOME", str(tmp_path / "library"))
+    for name, text in FILE.findall(document.read_text(encoding="utf-8")):
+        (tmp_path / name).write_text(text, encoding="utf-8")
     for command in commands_in(document):
         result = CliRunner().invoke(app, shlex.split(command, comments=True)[1:])
         assert result.exit_code == 0, f"$ {command}\n{result.output}{result.exception or ''}"

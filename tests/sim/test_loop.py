@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.builders import AJob, a_job, a_workload, replayed
@@ -98,3 +100,11 @@ def test_a_trace_without_jobs_is_over_at_once() -> None:
     outcome = replayed(a_workload(jobs=[]), FIFO)
 
     assert len(outcome.finished) == len(outcome.events.time) == 0
+
+
+def test_a_policy_that_always_wants_to_be_asked_again_does_not_keep_the_replay_from_ending() -> None:
+    restless = replace(FIFO, decide=lambda snap: replace(FIFO.decide(snap), wake_at=snap.now + 50.0))
+
+    outcome = replayed(a_workload(jobs=[a_job(left=100.0, curve={1: 1.0}, size=1)]), restless)
+
+    assert outcome.events.time.tolist() == [0.0, 50.0, 100.0]

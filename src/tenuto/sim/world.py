@@ -57,6 +57,8 @@ class World:
     def next_event(self) -> float:
         """When something happens next: an arrival, a job's end, or the policy's own wish; `inf` for never."""
         submitted = self.workload.trace.submitted
+        if self.arrived == len(submitted) and not len(self.live):
+            return np.inf
         arrival = float(submitted[self.arrived]) if self.arrived < len(submitted) else np.inf
         return min(
             arrival, _first_end(self.now, self.live, self.left, self.speed, self.ready_at), self.wake_at
