@@ -27,6 +27,7 @@ class Why(StrEnum):
     FITS = "fits"
     NO_PROMISE_ASKED = "no_promise_asked"
     POLICY_GIVES_NONE = "policy_gives_none"
+    NO_ROOM_FOR_PROMISE = "no_room_for_promise"
     DEADLINE_INFEASIBLE = "deadline_infeasible"
     TOO_LARGE = "too_large"
 
@@ -59,6 +60,8 @@ class Verdict:
                 return "has no deadline: runs on what the promised jobs leave"
             case Why.POLICY_GIVES_NONE:
                 return "runs in the policy's order: this policy gives no promise"
+            case Why.NO_ROOM_FOR_PROMISE:
+                return "runs on what is left over: its deadline cannot be promised"
             case Why.DEADLINE_INFEASIBLE if self.earliest is not None:
                 return f"cannot finish by its deadline; {self.earliest:.0f} could be promised"
             case Why.DEADLINE_INFEASIBLE:

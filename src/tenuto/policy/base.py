@@ -23,7 +23,7 @@ class Policy:
     summary: str
     decide: Callable[[Snapshot], Decision]
     promises: bool
-    """Whether it answers deadlines with a promise or a refusal."""
+    """Whether it answers deadlines with promises, as far as it can; the others are refused or wait."""
     aliases: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
     """Packages beyond the base installation that it cannot do without."""

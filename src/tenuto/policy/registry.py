@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from tenuto.policy.base import Policy
+from tenuto.policy.chronus.policy import CHRONUS, CHRONUS_GREEDY
 from tenuto.policy.edf import EDF, EDF_ADMISSION
 from tenuto.policy.elasticflow import ELASTICFLOW, ELASTICFLOW_NO_ADMISSION
 from tenuto.policy.fifo import FIFO
@@ -25,6 +26,8 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
             GANDIVA,
             TIRESIAS,
             THEMIS,
+            CHRONUS,
+            CHRONUS_GREEDY,
         )
     }
 )

@@ -48,7 +48,7 @@ def surely_too_much(size: Ints, need: Ints, available: Ints, capacity: Ints) -> 
 
 @compiled
 def take_latest(size: int, need: int, available: int, room: Ints, leases: Ints) -> bool:
-    """Give one job its leases, from the latest to the earliest that has room; False, and nothing changed, if too few."""
+    """Give one job the latest leases that have room; False, and nothing changed, if they are too few."""
     found = 0
     for lease in range(min(available, len(room)) - 1, -1, -1):
         if found == need:
