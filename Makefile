@@ -8,14 +8,26 @@ BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-big check format bench clean
+.PHONY: help demo figures figures-quick test test-big check format bench clean
+
+# Where the public traces lie; those added with `tenuto trace add` are found without it.
+DATA ?=
+FIGURE = $(BIN)/tenuto lab figure $(if $(DATA),--data $(DATA))
 
 help: ## list these targets
-	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/lab.stamp ## replay the bundled trace under every policy: a table, and demo/replay.png
 	@mkdir -p demo
 	$(BIN)/tenuto replay lab-200 --policy all --cluster n8g8 --picture demo/replay.png
+
+figures-quick: $(VENV)/lab.stamp ## figures 8a, 9, 10 and 11 of the paper, in both semantics; DATA=DIR has the traces
+	$(FIGURE) 8a 9 10 11 --without pollux
+	$(FIGURE) 8a 9 10 11 --without pollux --compat artifact
+
+figures: $(VENV)/lab.stamp ## all figures of the paper, in both semantics; DATA=DIR has the public traces
+	$(FIGURE) all
+	$(FIGURE) all --compat artifact
 
 test: check ## the checks, then every test that takes seconds
 	@tools/debian-packages || echo "Tests that need these packages are skipped and listed."
@@ -38,7 +50,7 @@ bench: $(VENV)/lab.stamp ## jobs per second and CPU seconds of a replay
 	$(BIN)/python benchmarks/replay.py
 
 clean: ## remove what the other targets made
-	rm -rf $(VENV) demo build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) demo figures build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # pip is the last thing that venv makes: where it stands, the environment is whole.

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from tenuto.errors import InputInvalid
 from tenuto.lab.figures.catalogue import FIGURES
-from tenuto.lab.figures.figure import Figure
+from tenuto.lab.figures.figure import GREEDY, Figure
 from tenuto.lab.figures.make import Drawn, Order, draw_figures, find_traces
 from tenuto.suggest import did_you_mean
 
@@ -91,7 +91,8 @@ def _figures(names: Sequence[str]) -> tuple[Figure, ...]:
 
 
 def _left_out(names: Iterable[str], figures: Sequence[Figure]) -> frozenset[str]:
-    known = list(dict.fromkeys(policy for figure in figures for policy in figure.policies))
+    names_of = (policy.removesuffix(GREEDY) for figure in figures for policy in figure.policies)
+    known = list(dict.fromkeys(names_of))
     wanted = frozenset(part.strip() for name in names for part in name.split(","))
     for name in sorted(wanted):
         if name not in known:

@@ -48,6 +48,19 @@ def test_clusters_are_the_papers(name: str, places: int, slots: list[int]) -> No
     assert [load_cluster(group.cluster).total for group in groups] == slots
 
 
+@pytest.mark.parametrize(
+    ("name", "compat", "solved_by"),
+    [("8a", None, "chronus"), ("8a", "artifact", "chronus-greedy"), ("8b", None, "chronus-greedy")],
+)
+def test_chronus_is_solved_as_the_trace_and_the_semantics_ask(
+    name: str, compat: str | None, solved_by: str
+) -> None:
+    wanted = FIGURES[name].wanted(compat, frozenset())
+
+    assert [policy for policy in wanted if policy.startswith("chronus")] == [solved_by]
+    assert solved_by not in FIGURES[name].wanted(compat, frozenset({"chronus"}))
+
+
 def test_philly_runs_where_its_published_bars_belong() -> None:
     (philly,) = (group for group in FIGURES["8b"].groups if group.place == "Philly")
 

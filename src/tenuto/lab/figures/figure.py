@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 
+GREEDY = "-greedy"
+"""What the name of a policy ends in that does without its solver."""
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """What every policy of a figure is replayed on at one place of its x axis."""
@@ -44,6 +48,12 @@ class Figure:
     remarks: tuple[str, ...] = ()
     """What a reader must know to compare the picture with the paper's."""
 
+    def wanted(self, compat: str | None, without: frozenset[str]) -> tuple[str, ...]:
+        """The policies to draw, by the names under which they are run."""
+        kept = [policy for policy in self.policies if not without & {policy, policy.removesuffix(GREEDY)}]
+        # The logs that the authors shipped come from the greedy path.
+        return tuple(policy + GREEDY if compat and policy == "chronus" else policy for policy in kept)
+
     def cell(self, group: Group, policy: str, trace: str, compat: str | None) -> Cell:
         """The run of one policy on one group's trace, which lies in this file."""
         return Cell(
@@ -62,7 +72,7 @@ class Runs:
 
     figure: Figure
     policies: tuple[str, ...]
-    """Those of the figure's policies that the user wants."""
+    """What the user wants drawn."""
     compat: str | None
     results: Mapping[tuple[str, str], Result]
     """By place on the x axis and policy; nothing where the trace was not there."""

@@ -34,7 +34,7 @@ class Order:
 
     def policies(self, figure: Figure) -> tuple[str, ...]:
         """The policies of a figure that the user wants."""
-        return tuple(policy for policy in figure.policies if policy not in self.without)
+        return figure.wanted(self.compat, self.without)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def _footnote(order: Order, figure: Figure) -> str:
         if order.compat is None
         else f"the reference's semantics (--compat {order.compat})"
     )
-    left_out = sorted(order.without & set(figure.policies))
+    left_out = [policy for policy in figure.policies if policy in order.without]
     without = [f"Without {', '.join(left_out)}."] if left_out else []
     setting = f"Slot {figure.slot:g} s, {whose}."
     return " ".join([setting, *figure.remarks, *without])

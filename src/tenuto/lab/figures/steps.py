@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-LAST = "elasticflow"
-"""Drawn above the others."""
-
 TICKS = (6, 12, 24, 48, 96, 168)
 """Hours between two marks of the axis: parts of days, days, weeks."""
 
@@ -25,15 +22,16 @@ def draw_steps(canvas: Canvas, panels: Sequence[Panel], published: bool) -> None
     del published
     axes = canvas.subplots()
     (panel,) = panels
-    for one in panel.series:
+    for index, one in enumerate(panel.series):
         look = look_of(one.name)
+        # Those behind are thicker, so that lines which coincide can all be seen.
+        front = len(panel.series) - 1 - index
         (line,) = axes.step(
             *one.known(),
             where="post",
             color=look.colour,
             linestyle=look.dash,
-            linewidth=1.7 if one.name == LAST else 1.3,
-            zorder=3 if one.name == LAST else 2,
+            linewidth=1.5 + 0.5 * front,
             label=look.label,
         )
         line.set_gid(svg_id("line", one.name))

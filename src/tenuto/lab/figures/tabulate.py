@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tenuto.lab.figures.figure import Runs
+from tenuto.lab.figures.figure import GREEDY, Runs
 from tenuto.lab.figures.numbers import Panel, Point, Series
 from tenuto.lab.figures.published import Published
 from tenuto.lab.results import Result
@@ -126,7 +126,7 @@ def _per_policy(runs: Runs, published: Published, value: Callable[[str, str], Va
             if (group.place, policy) not in runs.results:
                 note = f"{group.trace.name} is not there"
             # The paper does not tell apart by which path Chronus was solved.
-            theirs = published.get((policy.removesuffix("-greedy"), group.place))
+            theirs = published.get((policy.removesuffix(GREEDY), group.place))
             points.append(Point(group.place, number, theirs, note))
         series.append(Series(policy, tuple(points)))
     return tuple(series)
