@@ -10,6 +10,17 @@ from tenuto.sim.artifact.levels import LEVELS
 from tenuto.sim.artifact.limits import rates_by_level
 from tenuto.sim.workload import Workload
 
+ENTRY = np.dtype(
+    [
+        ("time", np.float64),
+        ("efficiency", np.float64),
+        ("busy", np.int64),
+        ("running", np.int64),
+        ("waiting", np.int64),
+    ]
+)
+"""A row of the log."""
+
 
 def speeds(workload: Workload) -> tuple[Floats, Floats]:
     """Give each job's iterations per second on the GPUs that it asks for, and on one."""

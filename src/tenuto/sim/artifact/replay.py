@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from tenuto.errors import InputInvalid
+from tenuto.sim.artifact.chronus import replay_greedily
 from tenuto.sim.artifact.edf_loop import handle_edf, handle_edf_admission
 from tenuto.sim.artifact.elastic import elastic
 from tenuto.sim.artifact.elasticflow_loop import handle_elasticflow
@@ -38,6 +39,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         "gandiva": Policy("gandiva", replay_gandiva),
         "tiresias": Policy("dlas-gpu", replay_tiresias),
         "themis": Policy("themis", replay_themis),
+        "chronus-greedy": Policy("chronus", replay_greedily),
     }
 )
 

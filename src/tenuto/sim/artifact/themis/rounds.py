@@ -13,15 +13,14 @@ from tenuto.sim.artifact.themis.state import ARRIVED, DONE, HANDLED, NOW, SIZE, 
 def play(rows: Rows, book: Book, total: int, slot: float, log: Rows) -> int:
     """Play as many rounds as the log has room for, or until no job is left. Return how many."""
     for played in range(len(log)):
-        if book.clock[NOW] == np.inf:
+        if book.counts[DONE] == len(rows):
             return played
         _end_and_arrive(rows, book)
         keep_accounts(rows, book, total)
         _choose(rows, book, total)
         _write(rows, book, total, log, played)
         _work(rows, book, slot)
-        left = book.counts[SIZE] > 0 or book.counts[ARRIVED] < len(rows)
-        book.clock[NOW] = book.clock[NOW] + slot if left else np.inf
+        book.clock[NOW] += slot
     return len(log)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tenuto.model.columns import Floats, Ints
-from tenuto.sim.artifact.requested import speeds
+from tenuto.sim.artifact.fixed_size import speeds
 from tenuto.sim.workload import Workload
 
 Rows = NDArray[np.void]
@@ -42,17 +42,6 @@ JOB = np.dtype(
     ],
     align=True,
 )
-
-ENTRY = np.dtype(
-    [
-        ("time", np.float64),
-        ("efficiency", np.float64),
-        ("busy", np.int64),
-        ("running", np.int64),
-        ("waiting", np.int64),
-    ]
-)
-"""One round in the log."""
 
 SIZE, ARRIVED, DONE = range(3)
 NOW, HANDLED = range(2)
