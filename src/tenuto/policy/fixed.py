@@ -5,6 +5,8 @@ Who can run at all, who fits in an order, what newcomers are told, and how a rem
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tenuto.model.columns import Flags, Floats, Ints
@@ -12,6 +14,8 @@ from tenuto.model.plan import Verdict
 from tenuto.model.snapshot import Snapshot
 from tenuto.policy.answers import TOO_LARGE, queue_all
 
+NOBODY = -1
+"""A number that no job has."""
 DUE = 1e-6
 """Seconds by which a moment may lie ahead and still count as come, against rounding."""
 
@@ -19,21 +23,27 @@ DUE = 1e-6
 def requested_level(snap: Snapshot) -> Ints:
     """The column of the requested size in `rate`; -1 if no job of the snapshot knows that size."""
     level: Ints = np.searchsorted(snap.sizes, snap.requested)
-    level[level == len(snap.sizes)] = -1
-    level[snap.sizes[level] != snap.requested] = -1
+    level[np.append(snap.sizes, 0)[level] != snap.requested] = -1
     return level
 
 
-def requested_rate(snap: Snapshot) -> Floats:
-    """Steps per second on the requested slots; 0 where the job cannot run on them."""
-    level = requested_level(snap)
-    rate: Floats = np.where(level >= 0, snap.rate[np.arange(len(snap)), level], 0.0)
-    return rate
+class Wishes(NamedTuple):
+    """Each row's requested size, read against its curve and the cluster."""
 
-
-def able(snap: Snapshot) -> Flags:
+    level: Ints
+    """As `requested_level` tells."""
+    rate: Floats
+    """Steps per second on it; 0 where the job cannot run on it."""
+    able: Flags
     """Who could run now if it were alone; the others wait for a larger cluster."""
-    return (snap.requested <= snap.capacity) & (requested_rate(snap) > 0.0)
+
+
+def wishes_of(snap: Snapshot) -> Wishes:
+    """Look up what everybody asked for."""
+    level = requested_level(snap)
+    rate = snap.rate[np.arange(len(snap)), level]
+    rate[level < 0] = 0.0
+    return Wishes(level, rate, (rate > 0.0) & (snap.requested <= snap.capacity))
 
 
 def first_fit(snap: Snapshot, order: Ints) -> Ints:
@@ -59,11 +69,14 @@ def verdicts(snap: Snapshot) -> dict[int, Verdict]:
     return answers
 
 
-def carried(snap: Snapshot, number: Ints, column: Floats, otherwise: float) -> Floats:
-    """A column remembered by job number, for the rows of now; `otherwise` for jobs that were not there."""
-    found = np.full(len(snap), otherwise)
-    if len(number):
-        at = np.minimum(np.searchsorted(number, snap.number), len(number) - 1)
-        known = number[at] == snap.number
-        found[known] = column[at[known]]
+def rows_then(snap: Snapshot, number: Ints) -> Ints:
+    """For each row its place in columns remembered by these job numbers; -1 for jobs that were not there."""
+    row = np.searchsorted(number, snap.number)
+    row[np.append(number, NOBODY)[row] != snap.number] = -1
+    return row
+
+
+def carried(column: Floats, rows: Ints, otherwise: float) -> Floats:
+    """A remembered column for the rows of now, with `otherwise` for jobs that were not there."""
+    found: Floats = np.append(column, otherwise)[rows]
     return found

@@ -15,7 +15,7 @@ import numpy as np
 from tenuto.model.plan import Decision
 from tenuto.model.snapshot import Snapshot
 from tenuto.policy.base import Policy
-from tenuto.policy.fixed import verdicts
+from tenuto.policy.fixed import verdicts, wishes_of
 from tenuto.policy.turns import Turns, no_turns, take_turns
 
 
@@ -34,7 +34,7 @@ class Gandiva:
         """Let everybody have the same part of the time."""
         before = snap.memory if isinstance(snap.memory, Turns) else no_turns(snap.now)
         length = max(self.quantum, snap.rules.interval)
-        sizes, turns = take_turns(snap, before, np.ones(len(snap)), length)
+        sizes, turns = take_turns(snap, wishes_of(snap), before, np.ones(len(snap)), length)
         return Decision(sizes, verdicts(snap), turns.ends, turns)
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tenuto.model.columns import Flags, Floats, Ints, frozen
+from tenuto.model.columns import Floats, Ints, frozen
 from tenuto.model.plan import Decision
 from tenuto.model.snapshot import Snapshot
 from tenuto.policy.base import Policy
-from tenuto.policy.fixed import DUE, able, carried, requested_rate, verdicts
+from tenuto.policy.fixed import DUE, Wishes, carried, rows_then, verdicts, wishes_of
 from tenuto.policy.turns import Turns, no_turns, take_turns
 
 PRECISION = 1e-6
@@ -50,13 +50,12 @@ class Themis:
     def __call__(self, snap: Snapshot) -> Decision:
         """Deal the leases so that the largest ratio becomes as small as possible."""
         before = snap.memory if isinstance(snap.memory, Leases) else _no_leases(snap.now)
-        can_run = able(snap)
-        alone_rate = rate_alone(snap, snap.capacity / max(int(can_run.sum()), 1))
+        wishes = wishes_of(snap)
+        alone_rate = rate_alone(snap, snap.capacity / max(int(wishes.able.sum()), 1))
         alone = _alone_until_now(snap, before)
-        parts = np.ones(len(snap))
-        if snap.requested[can_run].sum() > snap.capacity:
-            parts[can_run] = _parts(snap, can_run, alone, alone_rate)
-        sizes, turns = take_turns(snap, before.turns, parts, max(self.lease, snap.rules.interval))
+        parts = _parts(snap, wishes, alone, alone_rate)
+        length = max(self.lease, snap.rules.interval)
+        sizes, turns = take_turns(snap, wishes, before.turns, parts, length)
         leases = Leases(turns, frozen(snap.left.copy()), frozen(alone), frozen(alone_rate))
         return Decision(sizes, verdicts(snap), turns.ends, leases)
 
@@ -74,23 +73,28 @@ def rate_alone(snap: Snapshot, share: float) -> Floats:
 
 def _alone_until_now(snap: Snapshot, before: Leases) -> Floats:
     """Seconds that the steps done so far would have taken on a share of one's own."""
-    number = before.turns.number
-    alone = carried(snap, number, before.alone, 0.0)
-    done = np.maximum(carried(snap, number, before.left, 0.0) - snap.left, 0.0)
-    rate = carried(snap, number, before.alone_rate, 0.0)
-    return alone + np.divide(done, rate, out=np.zeros(len(snap)), where=rate > 0.0)
+    then = rows_then(snap, before.turns.number)
+    done = np.maximum(carried(before.left, then, 0.0) - snap.left, 0.0)
+    rate = carried(before.alone_rate, then, 0.0)
+    spent = np.divide(done, rate, out=np.zeros(len(snap)), where=rate > 0.0)
+    return carried(before.alone, then, 0.0) + spent
 
 
-def _parts(snap: Snapshot, rows: Flags, alone: Floats, alone_rate: Floats) -> Floats:
-    rate = requested_rate(snap)[rows]
-    left = np.maximum(snap.left[rows], DUE * rate)
-    return fair_parts(
-        since_arrival=snap.now - snap.arrived[rows],
-        running=left / rate,
-        alone=alone[rows] + left / alone_rate[rows],
-        slots=snap.requested[rows],
-        capacity=snap.capacity,
-    )
+def _parts(snap: Snapshot, wishes: Wishes, alone: Floats, alone_rate: Floats) -> Floats:
+    """The part of the time that each row is owed; all of it if everybody fits."""
+    parts = np.ones(len(snap))
+    rows = np.flatnonzero(wishes.able)
+    slots, rate = snap.requested[rows], wishes.rate[rows]
+    if slots.sum() > snap.capacity:
+        left = np.maximum(snap.left[rows], DUE * rate)
+        parts[rows] = fair_parts(
+            since_arrival=snap.now - snap.arrived[rows],
+            running=left / rate,
+            alone=alone[rows] + left / alone_rate[rows],
+            slots=slots,
+            capacity=snap.capacity,
+        )
+    return parts
 
 
 def fair_parts(

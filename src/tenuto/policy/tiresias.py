@@ -15,7 +15,7 @@ from tenuto.model.columns import Floats, Ints, frozen
 from tenuto.model.plan import Decision
 from tenuto.model.snapshot import Snapshot
 from tenuto.policy.base import Policy
-from tenuto.policy.fixed import DUE, able, carried, first_fit, verdicts
+from tenuto.policy.fixed import DUE, carried, first_fit, rows_then, verdicts, wishes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Tiresias:
         """Serve the queues in order, first fit."""
         attained = self._until_now(snap)
         queue = self._queue(snap, attained.seconds)
-        rows = np.flatnonzero(able(snap))
+        rows = np.flatnonzero(wishes_of(snap).able)
         rank = np.lexsort((attained.entered[rows], snap.held[rows] == 0, queue[rows]))
         sizes = first_fit(snap, rows[rank])
         waiting = rows[sizes[rows] == 0]
@@ -58,9 +58,9 @@ class Tiresias:
     def _until_now(self, snap: Snapshot) -> Attained:
         """Count the time since the last round for those who hold slots, and date who fell into the next queue."""
         before = snap.memory if isinstance(snap.memory, Attained) else _nothing(snap.now)
-        had = carried(snap, before.number, before.seconds, 0.0)
-        entered = carried(snap, before.number, before.entered, -np.inf)
-        entered = np.where(np.isneginf(entered), snap.arrived, entered)
+        then = rows_then(snap, before.number)
+        had = carried(before.seconds, then, 0.0)
+        entered = np.where(then < 0, snap.arrived, carried(before.entered, then, 0.0))
         seconds = had + np.where(snap.held > 0, snap.now - before.at, 0.0)
         for limit in self._limits(snap):
             fell = (had < limit - DUE) & (seconds >= limit - DUE)

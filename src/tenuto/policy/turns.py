@@ -14,7 +14,7 @@ import numpy as np
 
 from tenuto.model.columns import Flags, Floats, Ints, frozen
 from tenuto.model.snapshot import Snapshot
-from tenuto.policy.fixed import DUE, able, carried, first_fit, requested_level
+from tenuto.policy.fixed import DUE, Wishes, carried, first_fit, rows_then
 
 LEAD = 4.0
 """Turns by which a job may be ahead: who had idle slots for long does not pay for more than that later."""
@@ -40,45 +40,45 @@ def no_turns(now: float) -> Turns:
     return Turns(now, np.inf, np.empty(0, dtype=np.int64), np.empty(0), np.empty(0))
 
 
-def take_turns(snap: Snapshot, before: Turns, weight: Floats, length: float) -> tuple[Ints, Turns]:
+def take_turns(
+    snap: Snapshot, wishes: Wishes, before: Turns, weight: Floats, length: float
+) -> tuple[Ints, Turns]:
     """Deal the slots if a turn is over, else give away the idle ones. Returns sizes and what to remember."""
-    can_run = able(snap)
-    ahead = _clocks(snap, before, can_run, length)
+    ahead = _clocks(snap, wishes.able, before, length)
     over = before.ends <= snap.now + DUE
-    sizes = first_fit(snap, _order(snap, ahead, can_run, length, over))
+    sizes = first_fit(snap, _order(snap, wishes.able, ahead, length, over))
     ends = before.ends
-    if not (can_run & (sizes == 0)).any():
+    if not (wishes.able & (sizes == 0)).any():
         ends = np.inf
     elif over or np.isinf(ends):
-        ends = snap.now + _until_all_work(snap, sizes) + length
+        ends = snap.now + _until_all_work(snap, wishes.level, sizes) + length
     turns = Turns(snap.now, ends, frozen(snap.number.copy()), frozen(ahead), frozen(weight))
     return sizes, turns
 
 
-def _clocks(snap: Snapshot, before: Turns, can_run: Flags, length: float) -> Floats:
+def _clocks(snap: Snapshot, able: Flags, before: Turns, length: float) -> Floats:
     """Let the clocks run until now; newcomers begin with the least advanced one."""
-    ahead = carried(snap, before.number, before.ahead, np.nan)
-    weight = carried(snap, before.number, before.weight, 1.0)
-    ahead += np.where(snap.held > 0, (snap.now - before.at) / weight, 0.0)
-    known = can_run & ~np.isnan(ahead)
-    ahead -= ahead[known].min(initial=np.inf) if known.any() else 0.0
+    then = rows_then(snap, before.number)
+    weight = carried(before.weight, then, 1.0)
+    ahead = carried(before.ahead, then, 0.0) + (snap.held > 0) * (snap.now - before.at) / weight
+    known = able & (then >= 0)
+    if known.any():
+        ahead -= ahead[known].min()
     return np.where(known, np.minimum(ahead, LEAD * length / weight), 0.0)
 
 
-def _order(snap: Snapshot, ahead: Floats, can_run: Flags, length: float, over: bool) -> Ints:
+def _order(snap: Snapshot, able: Flags, ahead: Floats, length: float, over: bool) -> Ints:
     """Least advanced first, by whole turns: among equals who runs already, then the large ones."""
-    rows = np.flatnonzero(can_run)
+    rows = np.flatnonzero(able)
     turns, waits, small = np.round(ahead[rows] / length), snap.held[rows] == 0, -snap.requested[rows]
     rank = np.lexsort((small, waits, turns) if over else (small, turns, waits))
     return rows[rank]
 
 
-def _until_all_work(snap: Snapshot, sizes: Ints) -> float:
-    """Seconds until all who run have paid for their start: so long as that costs, everybody gets to work."""
-    level = requested_level(snap)
-    pays = np.where(
-        snap.held == sizes,
-        snap.ready_at - snap.now,
-        np.where(snap.held == 0, snap.cost.start[level], snap.cost.rescale[level]),
-    )
-    return float(pays[sizes > 0].max(initial=0.0))
+def _until_all_work(snap: Snapshot, level: Ints, sizes: Ints) -> float:
+    """Seconds until all who run have paid for their start: a turn is for working, however much that costs."""
+    runs = np.flatnonzero(sizes)
+    held, level = snap.held[runs], level[runs]
+    changes = np.where(held == 0, snap.cost.start[level], snap.cost.rescale[level])
+    pays = np.where(held == sizes[runs], snap.ready_at[runs] - snap.now, changes)
+    return float(pays.max(initial=0.0))
