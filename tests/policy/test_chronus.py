@@ -14,8 +14,8 @@ from tests.properties.strategies import costs, submissions_of, workloads
 from tenuto.model.plan import NEVER, RATHER_NOT, ActionKind, Answer, Round, Why
 from tenuto.model.snapshot import Placement, Rules, Snapshot
 from tenuto.policy.base import Policy
-from tenuto.policy.chronus.book import BEFORE_ALL, Leases
-from tenuto.policy.chronus.clock import clock_at
+from tenuto.policy.chronus.book import BEFORE_ALL
+from tenuto.policy.chronus.clock import clock_at, work_of
 from tenuto.policy.chronus.policy import CHRONUS, CHRONUS_GREEDY
 from tenuto.rounds.round import run_round
 from tenuto.sim.workload import Workload
@@ -180,16 +180,53 @@ def test_the_solver_finds_room_where_greedy_planning_does_not() -> None:
     assert solved.met.all()
 
 
-def test_a_lost_node_changes_the_plan_and_the_earlier_deadline_is_served_first() -> None:
+def test_after_the_loss_of_a_node_the_earlier_deadline_is_served_first() -> None:
     policy = with_lease(CHRONUS_GREEDY)
-    jobs = [on(8, 100, deadline=100), on(8, 100, deadline=200), on(8, 100, deadline=200)]
+    jobs = [on(8, 100, deadline=200), on(8, 100, deadline=100)]
     newcomers = [replace(job, new=True) for job in jobs]
     before = policy.decide(a_snapshot(jobs=newcomers, nodes=(8, 8)))
-    assert isinstance(before.memory, Leases)
 
     after = policy.decide(a_snapshot(jobs=jobs, nodes=(8, 8), lost=[1], now=1.0, memory=before.memory))
 
-    assert after.sizes.tolist() == [8, 0, 0]
+    assert before.sizes.tolist() == [8, 8]
+    assert after.sizes.tolist() == [0, 8]
+
+
+def test_a_plan_for_lost_nodes_is_made_anew() -> None:
+    policy = with_lease(CHRONUS_GREEDY)
+    jobs = [on(8, 100, deadline=400), on(8, 100, deadline=400)]
+    before = policy.decide(a_snapshot(jobs=[replace(job, new=True) for job in jobs], nodes=(8, 8)))
+
+    after = policy.decide(a_snapshot(jobs=jobs, nodes=(8, 8), lost=[1], now=100.0, memory=before.memory))
+
+    assert before.memory.planned.tolist() == [3, 3]
+    assert sorted(after.memory.planned.tolist()) == [2, 3]
+
+
+def test_a_job_that_lost_time_gets_more_leases() -> None:
+    policy = with_lease(CHRONUS_GREEDY)
+    before = policy.decide(a_snapshot(jobs=[replace(on(8, 200, deadline=600), new=True)]))
+
+    after = policy.decide(a_snapshot(jobs=[on(8, 250, deadline=600)], now=100.0, memory=before.memory))
+
+    assert before.memory.planned.tolist() == [5, 4]
+    assert after.memory.planned.tolist() == [5, 4, 3]
+
+
+def test_a_job_that_ran_ahead_gives_back_its_earliest_leases() -> None:
+    policy = with_lease(CHRONUS_GREEDY)
+    before = policy.decide(a_snapshot(jobs=[replace(on(8, 200, deadline=600), new=True)]))
+
+    after = policy.decide(a_snapshot(jobs=[on(8, 100, deadline=600)], now=100.0, memory=before.memory))
+
+    assert after.memory.planned.tolist() == [5]
+
+
+def test_what_the_holder_of_a_lease_does_until_its_end_needs_no_other_lease() -> None:
+    snap = a_snapshot(jobs=[replace(on(4, 150), on=range(4)), replace(on(4, 150), on=range(4, 8))], now=150.0)
+    holds = np.array([True, False])
+
+    assert work_of(snap, clock_at(150.0, LEASE, 1), holds).need.tolist() == [1, 2]
 
 
 @both

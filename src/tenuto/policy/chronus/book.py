@@ -68,7 +68,7 @@ def remembered(snap: Snapshot, length: float) -> Leases:
     return Leases(length, BEFORE_ALL, nobody, frozen(np.empty(0, dtype=np.bool_)), nobody, nobody)
 
 
-def opened(snap: Snapshot, clock: Clock, memory: Leases) -> Book:
+def opened(snap: Snapshot, memory: Leases) -> Book:
     """Find the rows of the remembered jobs."""
     jobs = len(snap)
     book = Book(
@@ -84,7 +84,7 @@ def opened(snap: Snapshot, clock: Clock, memory: Leases) -> Book:
     known = np.flatnonzero(memory.number[at] == snap.number)
     at = at[known]
     book.promised[known] = True
-    book.holds[known] = memory.holds[at] & (memory.current == clock.current)
+    book.holds[known] = memory.holds[at]
     book.parts[known] = memory.parts[at]
     book.offset[known] = (np.cumsum(memory.parts) - memory.parts)[at]
     book.planned = memory.planned.copy()

@@ -71,7 +71,7 @@ def _solve_if_small(size: Ints, need: Ints, available: Ints, capacity: Ints, eag
 def _decide(snap: Snapshot, length: float, solve: Solve) -> Decision:
     memory = remembered(snap, length)
     clock = clock_at(snap.now, length, memory.current)
-    book = opened(snap, clock, memory)
+    book = opened(snap, memory)
     if (
         clock.begins and not clock.opens
     ):  # too late for a new plan: who was to begin at the boundary begins now
