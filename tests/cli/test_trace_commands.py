@@ -109,6 +109,14 @@ IMPOSSIBLE = {
     "no such directory": (*GENERATE, "-o", "none/out.csv"),
     "convert: no such file": ("convert", "none.csv", "-o", "out.csv"),
     "convert: wrong share": ("convert", "log.csv", "--best-effort", "2", "-o", "out.csv"),
+    "convert: not what it is said to be": ("convert", "log.csv", "--from", "pollux", "-o", "out.csv"),
+    "convert: names of nobody": ("convert", "log.csv", "--names", "names.lst", "-o", "out.csv"),
+    "convert: names nowhere": (
+        *("convert", "log.csv", "--to", "chronus", "--names", "none/names.lst", "-o", "out.csv"),
+    ),
+    "convert: a trace nowhere": (
+        *("convert", "log.csv", "--to", "chronus", "--names", "names.lst", "-o", "none/out.csv"),
+    ),
     "describe: no such trace": ("describe", "lab-20", "--picture", "out.png"),
     "describe: no such cluster": ("describe", "lab-200", "--cluster", "n8", "--picture", "out.png"),
     "describe: no picture": ("describe", "lab-200", "--picture", "out.bmp"),
@@ -143,6 +151,31 @@ def test_convert_changes_the_form_of_a_trace_there_and_back(workplace: Path) -> 
     run("convert", "published.csv", "-o", "again.csv")
 
     assert (workplace / "again.csv").read_bytes() == (workplace / "ours.csv").read_bytes()
+
+
+def test_convert_writes_chronus_form_with_its_list_of_users_and_reads_it_again(workplace: Path) -> None:
+    run(*GENERATE, "-o", "ours.csv")
+
+    result = run("convert", "ours.csv", "--to", "chronus", "--names", "names.lst", "-o", "chronus.csv")
+    run("convert", "chronus.csv", "--from", "chronus", "-o", "again.csv")
+
+    assert result.stderr == "Wrote 20 jobs to chronus.csv.\n"
+    assert (workplace / "names.lst").read_text().split() == [f"user{row}" for row in range(20)]
+    assert (workplace / "again.csv").read_bytes() == (workplace / "ours.csv").read_bytes()
+
+
+def test_convert_says_what_pollux_form_loses_and_what_is_put_in_its_place(workplace: Path) -> None:
+    run(*GENERATE, "-o", "ours.csv")
+
+    there = run("convert", "ours.csv", "--to", "pollux", "-o", "pollux.csv").stderr
+    back = run("convert", "pollux.csv", "--from", "pollux", "-o", "again.csv").stderr
+
+    assert "no place for ids and durations" in there
+    assert back == "Wrote 20 jobs to again.csv.\nDurations are those of the a100 profiles.\n"
+    assert (
+        read_trace(workplace / "again.csv").steps.tolist()
+        == read_trace(workplace / "ours.csv").steps.tolist()
+    )
 
 
 def test_describe_tells_what_a_trace_is_like() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,8 +15,8 @@ from rich.console import Console
 
 from tenuto.cli.trace_tables import description_table, library_table
 from tenuto.errors import InputInvalid, Place
+from tenuto.sim.convert import Origin, tell
 from tenuto.sim.convert import convert as convert_file
-from tenuto.sim.convert import tell
 from tenuto.sim.describe import describe as describe_trace
 from tenuto.sim.draw_trace import draw_trace
 from tenuto.sim.draws import Wishes
@@ -25,7 +26,8 @@ from tenuto.sim.library import Library, find_trace, home
 from tenuto.sim.read_cluster import load_cluster
 from tenuto.sim.read_profiles import load_profiles
 from tenuto.sim.read_trace import read_trace
-from tenuto.sim.write_trace import Form, write_trace
+from tenuto.sim.whole_file import whole_file
+from tenuto.sim.write_trace import LOST, Form, write_trace, write_users
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -53,9 +55,7 @@ REFERENCE_OPTIONS = {
 OutOption = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write here instead of to standard output.")
 ]
-FormOption = Annotated[
-    Form, typer.Option("--form", help="Our own columns, the reference generator's, or the published traces'.")
-]
+FormOption = Annotated[Form, typer.Option("--form", help="Our own columns, or those of another program.")]
 ForceOption = Annotated[bool, typer.Option("--force", "-f", help="Overwrite what is there.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 SeedOption = Annotated[int, typer.Option("--seed", help="The same seed gives the same bytes.")]
@@ -112,7 +112,14 @@ def generate(
 @app.command(epilog="Example: tenuto trace convert raw/cluster01.csv --seed 1 -o cluster01.csv")
 def convert(
     trace: TraceArgument,
-    form: FormOption = Form.TENUTO,
+    form: Annotated[Form, typer.Option("--to", "--form", help="Whose columns to write.")] = Form.TENUTO,
+    origin: Annotated[
+        Origin | None, typer.Option("--from", help="Whose columns to expect; else they tell by themselves.")
+    ] = None,
+    names: Annotated[
+        Path | None,
+        typer.Option("--names", metavar="FILE", help="With --to chronus: also write the users' names."),
+    ] = None,
     seed: SeedOption = 0,
     min_tightness: MinTightnessOption = 0.5,
     max_tightness: MaxTightnessOption = 1.5,
@@ -124,14 +131,23 @@ def convert(
     """Write a trace in another form, or make one of a raw cluster log.
 
     A raw log (job_id, submission_time, duration, num_gpu) says nothing of models and deadlines: they are
-    drawn by lot; jobs that cannot be replayed are left out and counted. Of a trace only the form changes.
+    drawn by lot; jobs that cannot be replayed are left out and counted. A trace of Pollux gets durations from
+    the profiles. Of other traces only the form changes.
     """
     _check_free(out, force)
+    _check_names(names, form, force)
     wishes = Wishes(min_tightness, max_tightness, best_effort)
-    converted = convert_file(find_trace(trace), seed, wishes, load_profiles(profiles))
-    _write(converted.trace, out, form)
+    converted = convert_file(find_trace(trace), seed, wishes, load_profiles(profiles), origin)
+    # Both files appear, or none.
+    with nullcontext() if names is None else whole_file(names) as stream:
+        if stream is not None:
+            write_users(converted.trace, stream)
+        _write(converted.trace, out, form)
     if converted.left_out:
         _say(f"Left out {converted.left_out_count} jobs: {tell(converted.left_out)}.")
+    for remark in (converted.remark, LOST.get(form)):
+        if remark:
+            _say(remark)
 
 
 @app.command(epilog="Example: tenuto trace describe lab-200 --cluster n8g8 --picture lab-200.png")
@@ -201,6 +217,12 @@ def _check_free(path: Path | None, force: bool) -> None:
             remedy="Choose another name, or overwrite it with --force",
             place=Place(str(path)),
         )
+
+
+def _check_names(names: Path | None, form: Form, force: bool) -> None:
+    if names is not None and form is not Form.CHRONUS:
+        raise InputInvalid("only Chronus' form has names of users", remedy="Leave --names out")
+    _check_free(names, force)
 
 
 def _write(trace: Trace, out: Path | None, form: Form) -> None:

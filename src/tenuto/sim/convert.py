@@ -1,5 +1,7 @@
-"""Raw cluster logs made into traces: a log tells when jobs came, what they held and for how long; models and
-deadlines are drawn by lot, as for the published traces.
+"""Files of jobs made into traces, whatever they lack.
+
+A raw cluster log tells when jobs came, what they held and for how long; models and deadlines are drawn by lot,
+as for the published traces. Pollux' traces tell neither steps nor durations.
 """
 
 from __future__ import annotations
@@ -14,7 +16,8 @@ import numpy as np
 
 from tenuto.errors import InputInvalid, Place
 from tenuto.sim.draws import TemplateDraws, WishDraws, Wishes
-from tenuto.sim.read_trace import is_raw, parse_trace
+from tenuto.sim.read_pollux import read_pollux
+from tenuto.sim.read_trace import is_pollux, is_raw, parse_trace
 from tenuto.sim.table import Table, parse_table, read_text, require_columns
 from tenuto.sim.trace import Trace, in_order_of_submission
 
@@ -28,10 +31,23 @@ _SUBMISSION = ("submission_time", "submit_time")
 _REQUEST = ("num_gpu", "gpus")
 _STATUS = "status"
 
+# What a trace of Chronus must have; the rest it has for its own users and values.
+CHRONUS = (
+    "job_id", "num_gpu", "batch_size", "submit_time", "iterations", "model_name", "duration", "expect_time_list",
+)  # fmt: skip
+
 # The rules by which the published traces were made.
 SHORTEST_S = 600
 MOST_SLOTS = 64
 ODD_SIZES = (3, 5, 6, 7)
+
+
+class Origin(StrEnum):
+    """What a file of jobs is, if that is not left to its columns."""
+
+    RAW = "raw"
+    CHRONUS = "chronus"
+    POLLUX = "pollux"
 
 
 class LeftOut(StrEnum):
@@ -52,6 +68,8 @@ class Converted:
 
     trace: Trace
     left_out: Mapping[LeftOut, int]
+    remark: str = ""
+    """What was added that the file does not say."""
 
     @property
     def left_out_count(self) -> int:
@@ -59,12 +77,19 @@ class Converted:
         return sum(self.left_out.values())
 
 
-def convert(path: Path, seed: int, wishes: Wishes, profiles: Profiles) -> Converted:
+def convert(
+    path: Path, seed: int, wishes: Wishes, profiles: Profiles, origin: Origin | None = None
+) -> Converted:
     """Make a trace of any file of jobs; one that is a trace already is taken as it is."""
     text = read_text(path)
     table = parse_table(text, str(path))
-    if is_raw(table):
+    if origin is Origin.RAW or (origin is None and is_raw(table)):
         return convert_raw(table, seed, wishes, profiles)
+    if origin is Origin.POLLUX or (origin is None and is_pollux(table)):
+        completed = read_pollux(table, profiles)
+        return Converted(completed.trace, {}, completed.remark)
+    if origin is Origin.CHRONUS:
+        require_columns(table, CHRONUS, f"Chronus' columns are {','.join(CHRONUS)}")
     return Converted(parse_trace(text, file=str(path), name=path.stem), {})
 
 

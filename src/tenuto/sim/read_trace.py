@@ -1,4 +1,4 @@
-"""Traces from files: ours, the reference's and the published ones, told apart only by their columns."""
+"""Traces from files: ours, the reference's, the published ones and Chronus', told apart only by their columns."""
 
 from __future__ import annotations
 
@@ -18,14 +18,18 @@ if TYPE_CHECKING:
 SPELLINGS = {
     "id": ("job_id",),
     "submission": ("submission_time", "submit_time", "submitted"),
-    "work": ("iteration", "num_iteration", "steps"),
+    "work": ("iteration", "num_iteration", "steps", "iterations"),
     "model": ("model_name", "model"),
-    "deadline": ("deadline", "ddl"),
+    "deadline": ("deadline", "ddl", "expect_time_list"),
     "batch": ("batch_size", "global_batch"),
     "request": ("num_gpu", "slots"),
     "duration": ("duration",),
 }
 FLAG = "best_effort"
+SECONDS_ALLOWED = "expect_time_list"
+"""Chronus' deadline counts from the submission."""
+CLASS, BEST_EFFORT_CLASS = "job_type", "best"
+"""How Chronus' own traces mark best-effort jobs."""
 
 
 def read_trace(path: Path) -> Trace:
@@ -37,14 +41,14 @@ def parse_trace(text: str, *, file: str, name: str) -> Trace:
     """Make a trace of a file's text; `file` names it in messages."""
     table = parse_table(text, file)
     spelled = _spellings(table)
-    submitted = _submission(table, spelled["submission"])
-    deadline, best_effort = _deadlines(table, spelled["deadline"], submitted, spelled["submission"])
+    submitted = submissions_of(table, spelled["submission"])
+    deadline, best_effort = deadlines_of(table, spelled["deadline"], submitted, spelled["submission"])
     return in_order_of_submission(
         Trace(
             name=name,
             source=file,
             ids=table.ids(spelled["id"]),
-            models=_models(table, spelled["model"]),
+            models=models_of(table, spelled["model"]),
             batch=table.whole_numbers(spelled["batch"]),
             submitted=submitted,
             steps=_above_zero(table, spelled["work"]),
@@ -64,6 +68,11 @@ def is_raw(table: Table) -> bool:
     return table.has("duration") and not any(table.has(name) for what in missing for name in SPELLINGS[what])
 
 
+def is_pollux(table: Table) -> bool:
+    """Tell whether a file has the columns of Pollux's simulator."""
+    return table.has("application") and table.has("num_replicas")
+
+
 def _spellings(table: Table) -> dict[str, str]:
     found = {
         meaning: next((name for name in names if table.has(name)), None)
@@ -74,6 +83,12 @@ def _spellings(table: Table) -> dict[str, str]:
             "this is a raw log: it does not say which model each job trains, nor by when",
             f"Make a trace of it first: tenuto trace convert {table.file}",
             column=SPELLINGS["model"][0],
+        )
+    if is_pollux(table):
+        table.refuse(
+            "this is a trace of Pollux: it does not say how long each job takes",
+            f"Make a trace of it first: tenuto trace convert {table.file} --profiles t4",
+            column="application",
         )
     spelled: dict[str, str] = {}
     for meaning, name in found.items():
@@ -88,7 +103,8 @@ def _spellings(table: Table) -> dict[str, str]:
     return spelled
 
 
-def _models(table: Table, column: str) -> tuple[str, ...]:
+def models_of(table: Table, column: str) -> tuple[str, ...]:
+    """Each job's model."""
     models = table.column(column)
     if "" in models:
         row = models.index("")
@@ -98,7 +114,8 @@ def _models(table: Table, column: str) -> tuple[str, ...]:
     return tuple(models)
 
 
-def _submission(table: Table, column: str) -> Floats:
+def submissions_of(table: Table, column: str) -> Floats:
+    """When each job was submitted, in seconds from the beginning."""
     submitted = table.numbers(column)
     table.require(
         submitted >= 0, column, "is negative", "Times count in seconds from the beginning, 0 or more"
@@ -112,28 +129,34 @@ def _above_zero(table: Table, column: str) -> Floats:
     return numbers
 
 
-def _deadlines(table: Table, column: str, submitted: Floats, submission: str) -> tuple[Floats, Flags]:
+def deadlines_of(
+    table: Table, column: str, submitted: Floats, submission: str, *, unmarked: str = "0"
+) -> tuple[Floats, Flags]:
+    """By when each job must be done, and which ones have no deadline."""
     cells = table.column(column)
-    marks = table.column(FLAG) if table.has(FLAG) else ["0"] * len(cells)
-    best_effort = np.array(
-        [
-            _is_best_effort(table, row, mark, cell)
-            for row, (mark, cell) in enumerate(zip(marks, cells, strict=True))
-        ]
-    )
+    marks = zip(_marks(table, unmarked), cells, strict=True)
+    best_effort = np.array([_is_best_effort(table, row, *marked) for row, marked in enumerate(marks)])
     deadline = np.array(
         [
             np.inf if free else table.number(row, column, cells[row])
             for row, free in enumerate(best_effort.tolist())
         ]
     )
-    table.require(
-        deadline > submitted,
-        column,
-        f"is not after the job's {submission}",
-        "Write the time by which the job must be done, in seconds from the beginning of the trace",
-    )
+    remedy = "Write the time by which the job must be done, in seconds from the beginning of the trace"
+    if column == SECONDS_ALLOWED:
+        deadline += submitted
+        remedy = "Write the seconds from its submission after which the job must be done"
+    table.require(deadline > submitted, column, f"is not after the job's {submission}", remedy)
     return deadline, best_effort
+
+
+def _marks(table: Table, unmarked: str) -> list[str]:
+    """What the file says of best effort: `1`, `0` or nothing."""
+    marks = table.column(FLAG) if table.has(FLAG) else [unmarked] * len(table.rows)
+    if not table.has(CLASS):
+        return marks
+    kinds = table.column(CLASS)
+    return ["1" if kind == BEST_EFFORT_CLASS else mark for kind, mark in zip(kinds, marks, strict=True)]
 
 
 def _is_best_effort(table: Table, row: int, mark: str, deadline: str) -> bool:
