@@ -52,7 +52,7 @@ class Tiresias:
         rank = np.lexsort((attained.entered[rows], snap.held[rows] == 0, queue[rows]))
         sizes = first_fit(snap, rows[rank])
         waiting = rows[sizes[rows] == 0]
-        wake_at = snap.now + self._until_demotion(snap, attained.seconds, queue, sizes, waiting)
+        wake_at = snap.now + self._until_passed(snap, attained.seconds, queue, sizes, waiting)
         return Decision(sizes, verdicts(snap), wake_at, attained)
 
     def _until_now(self, snap: Snapshot) -> Attained:
@@ -64,7 +64,8 @@ class Tiresias:
         seconds = had + np.where(snap.held > 0, snap.now - before.at, 0.0)
         for limit in self._limits(snap):
             fell = (had < limit - DUE) & (seconds >= limit - DUE)
-            entered = np.where(fell, snap.now - (seconds - limit), entered)
+            # Rounded, so that who falls together comes in together.
+            entered = np.where(fell, np.round(snap.now - (seconds - limit), 5), entered)
         return Attained(snap.now, frozen(snap.number.copy()), frozen(seconds), frozen(entered))
 
     def _limits(self, snap: Snapshot) -> tuple[Floats, Floats]:
@@ -75,14 +76,16 @@ class Tiresias:
         first, second = self._limits(snap)
         return (seconds >= first - DUE).astype(np.int64) + (seconds >= second - DUE)
 
-    def _until_demotion(
+    def _until_passed(
         self, snap: Snapshot, seconds: Floats, queue: Ints, sizes: Ints, waiting: Ints
     ) -> float:
-        """Seconds until a running job falls behind somebody who waits in the queue that it leaves."""
-        falls = (sizes > 0) & (queue < 2) & np.isin(queue, queue[waiting])
-        first, second = self._limits(snap)
-        left = np.where(queue == 0, first, second) - seconds
-        return float(left[falls].min(initial=np.inf))
+        """Seconds until a running job falls out of a queue in which somebody waits."""
+        until = np.inf
+        for left_queue, limit in enumerate(self._limits(snap)):
+            if (queue[waiting] == left_queue).any():
+                falls = (sizes > 0) & (queue <= left_queue)
+                until = min(until, float((limit - seconds)[falls].min(initial=np.inf)))
+        return until
 
 
 def _nothing(now: float) -> Attained:
