@@ -25,7 +25,7 @@ class Look:
 
 LOOKS: Mapping[str, Look] = MappingProxyType(
     {
-        "edf": Look("EDF", GREY, marker="s", dash=(0, (1, 0.6))),
+        "edf": Look("EDF", GREY, marker="s", dash=(0, (2, 1))),
         "edf-admission": Look("EDF + admission control", YELLOW, hatch="//", marker="D", dash=DASHES),
         "gandiva": Look("Gandiva", SKY, hatch="\\\\", marker="v", dash=(0, (3, 1, 1, 1))),
         "tiresias": Look("Tiresias", GREEN, hatch="..", marker="^", dash=(0, (5, 1))),

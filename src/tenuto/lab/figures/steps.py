@@ -31,7 +31,7 @@ def draw_steps(canvas: Canvas, panels: Sequence[Panel], published: bool) -> None
             where="post",
             color=look.colour,
             linestyle=look.dash,
-            linewidth=1.5 + 0.5 * front,
+            linewidth=1.5 + 0.35 * front,
             label=look.label,
         )
         line.set_gid(svg_id("line", one.name))
@@ -56,7 +56,7 @@ def _finish(axes: Axes, panel: Panel) -> None:
     end = max((float(one.points[-1].x) for one in panel.series), default=48.0)
     step = next((hours for hours in TICKS if end / hours <= 16), TICKS[-1])
     axes.set_xticks(range(0, int(end) + 1, step))
-    axes.set(xlim=(0, end), ylim=(0, None))
+    axes.set(xlim=(0, 1.01 * end), ylim=(0, None))
     plain(axes, panel)
     if panel.series:
         legend_above(axes, columns=len(panel.series))
