@@ -9,7 +9,7 @@ import numpy as np
 from tenuto.model.plan import Decision
 from tenuto.model.snapshot import Snapshot
 from tenuto.policy.base import Policy
-from tenuto.policy.fixed import able, first_fit, requested_rate, verdicts
+from tenuto.policy.fixed import first_fit, verdicts, wishes_of
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,9 @@ class ShortestFirst:
 
     def __call__(self, snap: Snapshot) -> Decision:
         """Serve in the order of the seconds left; who does not fit is passed over."""
-        rows = np.flatnonzero(able(snap))
-        seconds_left = snap.left[rows] / requested_rate(snap)[rows]
+        wishes = wishes_of(snap)
+        rows = np.flatnonzero(wishes.able)
+        seconds_left = snap.left[rows] / wishes.rate[rows]
         rank = np.where(snap.held[rows] > 0, seconds_left - self.grace, seconds_left)
         order = rows[np.argsort(rank, kind="stable")]
         return Decision(first_fit(snap, order), verdicts(snap), wake_at=np.inf)

@@ -52,7 +52,11 @@ def _as_default(setting: dict[str, Any]) -> dict[str, Any]:
 
 
 def _table(known: Iterable[Policy]) -> Table:
-    table = Table("policy", "what it does", "promises", "also called", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("policy", no_wrap=True)
+    table.add_column("what it does")
+    table.add_column("promises")
+    table.add_column("also called", no_wrap=True)
     for policy in known:
         promises = "yes" if policy.promises else "no"
         # As text, not markup: a summary may contain square brackets.
@@ -61,7 +65,10 @@ def _table(known: Iterable[Policy]) -> Table:
 
 
 def _settings_table(known: Iterable[Policy]) -> Table:
-    table = Table("setting", "default", "what it means", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("setting", no_wrap=True)
+    table.add_column("default")
+    table.add_column("what it means")
     for policy in known:
         for setting in settings_of(policy):
             table.add_row(f"{policy.name}.{setting.name}", f"{setting.value}", Text(setting.description))
