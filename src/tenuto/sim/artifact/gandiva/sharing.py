@@ -44,7 +44,11 @@ def place(floor: Floor, job: int) -> bool:
 
 @compiled
 def balance(floor: Floor) -> None:
-    """Let each size have nodes in proportion to what its jobs want, but not more than they want."""
+    """Let each size have nodes in proportion to what its jobs want, but not more than they want.
+
+    For every job's worth of GPUs too many a whole set is taken away, though a set may have room for several
+    jobs: those of less than a node end up on far fewer nodes than their share.
+    """
     total = _count(floor)
     if total == 0:
         return

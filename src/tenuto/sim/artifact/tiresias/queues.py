@@ -98,11 +98,14 @@ def serve(book: Book, restart: bool) -> int:
 def running_first(book: Book) -> None:
     """In every queue let those who run stand before those who wait."""
     for queue in range(QUEUES):
-        row, length = book.lists[queue], book.length[queue]
-        book.spare[:length] = row[:length]
-        kept = 0
-        for phase in (RUNNING, WAITING):
-            for job in book.spare[:length]:
-                if book.jobs[job].phase == phase:
-                    row[kept] = job
-                    kept += 1
+        row = book.lists[queue]
+        running, waiting = 0, 0
+        for job in row[: book.length[queue]]:
+            if book.jobs[job].phase == RUNNING:
+                row[running] = job
+                running += 1
+            else:
+                book.spare[waiting] = job
+                waiting += 1
+        for place in range(waiting):
+            row[running + place] = book.spare[place]

@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tenuto.model.columns import Ints
+from tenuto.sim.artifact.fixed_size import ENTRY
 from tenuto.sim.artifact.fixed_size_layouts import Layouts, layouts_of
 from tenuto.sim.artifact.fixed_size_report import events_of, outcome_of
 from tenuto.sim.artifact.order import Order, Revision
 from tenuto.sim.artifact.state import rules_for
-from tenuto.sim.artifact.tiresias.state import BY_SIZE, ENDED, ENTRY, RUNNING, Book, book_of
+from tenuto.sim.artifact.tiresias.state import BY_SIZE, ENDED, RUNNING, Book, book_of
 from tenuto.sim.artifact.tiresias.step import play
 from tenuto.sim.outcome import Outcome
 from tenuto.sim.workload import Workload
@@ -24,16 +25,15 @@ def replay_tiresias(workload: Workload, order: Order) -> Outcome:
     rules = rules_for(workload.cluster, order.slot, refresh=True)
     book = book_of(workload, rules, together=order.revision is Revision.HEAD)
     layouts = layouts_of(workload, rules) if order.layouts else None
-    pieces: list[NDArray[np.void]] = []
-    told, taken = 0, 1
-    while taken > 0:
-        log = np.zeros(_AT_A_TIME if layouts is None else 1, dtype=ENTRY)
-        taken = play(book, log)
-        pieces.append(log[:taken])
-        if layouts is not None and taken > 0:
+    jobs, told = len(workload.trace), 0
+    log: list[NDArray[np.void]] = []
+    while book.clock["ended"][0] < jobs:
+        part = np.zeros(1 if order.layouts else _AT_A_TIME, dtype=ENTRY)
+        log.append(part[: play(book, part)])
+        if layouts is not None:
             _place(book, layouts)
-        told = order.tell(int(book.clock["ended"][0]), told, len(workload.trace))
-    events = events_of(np.concatenate(pieces), None if layouts is None else layouts.columns)
+        told = order.tell(int(book.clock["ended"][0]), told, jobs)
+    events = events_of(np.concatenate(log), None if layouts is None else layouts.columns)
     return outcome_of(workload, book.jobs, events)
 
 

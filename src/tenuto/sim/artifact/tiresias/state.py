@@ -57,16 +57,6 @@ CLOCK = np.dtype(
     ],
     align=True,
 )
-ENTRY = np.dtype(
-    [
-        ("time", np.float64),
-        ("efficiency", np.float64),
-        ("busy", np.int64),
-        ("running", np.int64),
-        ("waiting", np.int64),
-    ],
-    align=True,
-)
 
 
 class Book(NamedTuple):
