@@ -21,7 +21,8 @@ from tenuto.policy.fifo import decide as first_come
 def decide(snap):
     hold = os.environ.get("HOLD")
     if hold and snap.cluster.name != "warm-up":
-        with open(hold, "wb"):
+        with open(hold, "wb", buffering=0) as pipe:
+            pipe.write(b"standing")
             signal.pause()
     return first_come(snap)
 """
