@@ -19,7 +19,7 @@ help: ## list these targets
 
 demo: $(VENV)/lab.stamp ## replay the bundled trace under every policy: a table, and demo/replay.png
 	@mkdir -p demo
-	$(BIN)/tenuto replay lab-200 --policy all --cluster n8g8 --picture demo/replay.png
+	$(BIN)/tenuto replay lab-200 --policy all --cluster n8g8 --picture demo/replay.png --force
 
 figures-quick: $(VENV)/lab.stamp ## figures 8a, 9, 10 and 11 of the paper, in both semantics; DATA=DIR has the traces
 	$(FIGURE) 8a 9 10 11 --without pollux

@@ -481,3 +481,23 @@ def read_until(terminal: int, words: bytes | None) -> bytes:
             break
         seen += more
     return seen
+
+
+def test_a_timeline_shows_every_policy_and_the_rest_goes_on_as_usual(workplace: Path) -> None:
+    pytest.importorskip("matplotlib")
+    run(*LAB, "--policy", "fifo,tiresias", "--timeline", "wer/wann.png")
+
+    assert (workplace / "wer" / "wann.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("option", ["--picture", "--timeline"])
+def test_a_picture_is_overwritten_only_by_force(workplace: Path, option: str) -> None:
+    pytest.importorskip("matplotlib")
+    (workplace / "bild.png").write_text("meins")
+
+    refused = invoke(*LAB, "--policy", "fifo", option, "bild.png")
+    assert isinstance(refused.exception, InputInvalid)
+    assert (workplace / "bild.png").read_text() == "meins"
+
+    run(*LAB, "--policy", "fifo", option, "bild.png", "--force")
+    assert (workplace / "bild.png").read_bytes().startswith(b"\x89PNG")

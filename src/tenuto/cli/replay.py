@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -14,22 +13,18 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tenuto.cli.replay_outputs import Outputs
 from tenuto.cli.replay_run import run_all
 from tenuto.cli.replay_table import print_details, print_table
-from tenuto.errors import InputInvalid, Place
 from tenuto.lab.choose_policies import choose
 from tenuto.lab.replay import Replay, Terms, check_policy, check_terms
 from tenuto.model.snapshot import Placement, Rules
-from tenuto.policy.base import Policy
 from tenuto.sim.cost import load_cost
-from tenuto.sim.draw_replay import draw_replays
 from tenuto.sim.early_stop import EarlyStop
 from tenuto.sim.library import find_trace
-from tenuto.sim.picture import check_picture
 from tenuto.sim.read_cluster import load_cluster
 from tenuto.sim.read_profiles import load_profiles
 from tenuto.sim.read_trace import read_trace
-from tenuto.sim.result_files import write_results
 from tenuto.sim.workload import Workload, resolve
 
 EXAMPLES = (
@@ -85,34 +80,37 @@ def replay(
     picture: Annotated[
         Path | None, typer.Option("--picture", metavar="FILE", help="Draw the result (.png or .svg).")
     ] = None,
+    timeline: Annotated[
+        Path | None, typer.Option("--timeline", metavar="FILE", help="Draw who was on which slot when.")
+    ] = None,
     early_stop: Annotated[
         str | None, typer.Option("--early-stop", metavar="METRIC>=N", help="Stop early, e.g. 'missed>=10'.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON only (on standard output).")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also tell how each replay went.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")] = False,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Overwrite earlier results in --out.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", "-f", help="Overwrite earlier results and pictures.")
+    ] = False,
 ) -> None:
     """Replay traces under policies and compare what becomes of the deadlines."""
-    if picture is not None:
-        check_picture(picture)
-        _check_writable(picture.parent)
+    outputs = Outputs(out, gpu_layout, picture, timeline, force)
+    outputs.check(traces)
     choice = choose(policy, settings or (), compat=compat is not None)
     terms = Terms(
         rules=Rules(interval=slot, margin=margin, placement=placement, seed=seed),
         overhead=overhead,
         compat=None if compat is None else compat.value,
-        layouts=gpu_layout and out is not None,
+        layouts=outputs.layouts,
         early_stop=None if early_stop is None else EarlyStop.parse(early_stop),
     )
-    _check_options(gpu_layout, out, picture, traces)
     check_terms(terms)
     for chosen in choice.policies:
         check_policy(chosen, terms)
     workloads = _workloads(traces, cluster, profiles)
     for workload in workloads:
         load_cost(overhead, workload.sizes, workload.cluster)
-    targets = _targets(out, workloads, choice.policies, force)
+    outputs.check_targets(workloads, choice.policies)
     for remark in choice.remarks:
         typer.echo(remark, err=True)
     replays = run_all(workloads, choice.policies, terms, show_progress=not quiet)
@@ -127,60 +125,14 @@ def replay(
         "compat": terms.compat,
         "early_stop": early_stop,
     }
-    for done in replays:
-        if out is not None:
-            target = targets[done.summary.trace, done.summary.policy]
-            set_to = dict(choice.settings.get(done.summary.policy, {}))
-            write_results(target, done.workload, done.outcome, done.summary, arguments | {"settings": set_to})
-    if picture is not None:
-        picture.parent.mkdir(parents=True, exist_ok=True)
-        draw_replays([(done.summary, done.outcome) for done in replays], picture)
+    outputs.write(replays, choice, arguments)
     _print(replays, choice.changes, as_json, verbose)
-
-
-def _check_options(gpu_layout: bool, out: Path | None, picture: Path | None, traces: Sequence[str]) -> None:
-    if gpu_layout and out is None:
-        raise InputInvalid("--gpu-layout writes a file", remedy="Say where with --out")
-    if picture is not None and len(traces) > 1:
-        raise InputInvalid("a picture shows one trace", remedy="Replay the traces one by one")
 
 
 def _workloads(traces: Sequence[str], cluster: str, profiles: str) -> list[Workload]:
     """Read and check every input before anything is run or written."""
     known, site = load_profiles(profiles), load_cluster(cluster)
     return [resolve(read_trace(find_trace(trace)), known, site) for trace in traces]
-
-
-def _targets(
-    out: Path | None, workloads: Sequence[Workload], policies: Sequence[Policy], force: bool
-) -> dict[tuple[str, str], Path]:
-    """One directory for each replay, refused if it holds another one's results."""
-    if out is None:
-        return {}
-    names = [workload.trace.name for workload in workloads]
-    if len(set(names)) < len(names):
-        raise InputInvalid("two traces have the same name", remedy="Give --out only with different names")
-    targets = {(name, policy.name): out / name / policy.name for name in names for policy in policies}
-    _check_writable(out)
-    for target in targets.values():
-        if (target / "manifest.json").exists() and not force:
-            raise InputInvalid(
-                "there are results of an earlier replay",
-                remedy="Choose another --out, or overwrite them with --force",
-                place=Place(str(target)),
-            )
-    return targets
-
-
-def _check_writable(directory: Path) -> None:
-    """Refuse a place where nothing can be written, before any work is done for it."""
-    ground = next(path for path in (directory, *directory.absolute().parents) if path.exists())
-    if not ground.is_dir() or not os.access(ground, os.W_OK | os.X_OK):
-        raise InputInvalid(
-            "nothing can be written here",
-            remedy="Choose a directory in which you may write",
-            place=Place(str(directory)),
-        )
 
 
 def _print(replays: Sequence[Replay], changes: str, as_json: bool, verbose: bool) -> None:
