@@ -72,15 +72,15 @@ def disturbed(experiment: Path, tmp_path: Path) -> Iterator[Disturbed]:
     hold, out = tmp_path / "hold", tmp_path / "out"
     os.mkfifo(hold)
     pipe = os.open(hold, os.O_RDONLY | os.O_NONBLOCK)
-    terminal, shown = pty.openpty()
+    terminal, screen = pty.openpty()
     program = subprocess.Popen(
         [*PROGRAM, "lab", "run", str(experiment), "--processes", "2", "--out", str(out)],
         stdout=subprocess.PIPE,
-        stderr=shown,
+        stderr=screen,
         env=os.environ | {"PYTHONPATH": SOURCES, "TERM": "xterm", "COLUMNS": "200", "HOLD": str(hold)},
         start_new_session=True,
     )
-    os.close(shown)
+    os.close(screen)
     with program:
         shown = wait_for(terminal, lambda seen: b"1 of 3 cells" in seen)
         assert b"1 of 3 cells" in shown, shown.decode()
