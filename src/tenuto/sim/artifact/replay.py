@@ -16,6 +16,7 @@ from tenuto.sim.artifact.gandiva import replay_gandiva
 from tenuto.sim.artifact.limits import column_limits, elasticflow_limits
 from tenuto.sim.artifact.no_admission_loop import handle_no_admission
 from tenuto.sim.artifact.order import Order, Progress, Revision
+from tenuto.sim.artifact.pollux import replay_pollux
 from tenuto.sim.artifact.themis import replay as replay_themis
 from tenuto.sim.artifact.tiresias import replay_tiresias
 from tenuto.sim.outcome import Outcome
@@ -40,6 +41,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         "tiresias": Policy("dlas-gpu", replay_tiresias),
         "themis": Policy("themis", replay_themis),
         "chronus-greedy": Policy("chronus", replay_greedily),
+        "pollux": Policy("pollux", replay_pollux),
     }
 )
 
