@@ -49,6 +49,7 @@ PROGRAM: Any = typer.main.get_command(app)
 OPTIONS = [
     *options_of(PROGRAM.commands["replay"], "replay"),
     *options_of(PROGRAM.commands["trace"], "trace"),
+    *options_of(PROGRAM.commands["lab"], "lab"),
 ]
 
 

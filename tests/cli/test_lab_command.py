@@ -183,3 +183,37 @@ def test_what_has_no_results_is_refused(workplace: Path) -> None:
     assert "polices" in refused("run", str(an_experiment(workplace / "bad.yaml", polices="fifo"))).problem
     run("run", "two.yaml")
     assert "--out" in refused("report", "two", "--format", "parquet").remedy
+
+
+ACCEPTED = {"elasticflow": 6, "edf": 1, "gandiva": 5, "tiresias": 2, "themis": 3}
+"""By the reference's functionality test on a single server: ten jobs, eight slots, slot 240."""
+
+
+def accepted(*options: str) -> dict[str, int]:
+    rows = json.loads(run("demo", "--quiet", "--json", *options).stdout)
+    assert all(row["accepted"] + row["declined"] == 10 for row in rows)
+    return {row["policy"]: row["accepted"] for row in rows}
+
+
+def test_the_demo_repeats_the_references_table() -> None:
+    found = accepted("--compat", "artifact")
+
+    assert {name: found[name] for name in ACCEPTED} == ACCEPTED
+    assert max(found.values()) == found["elasticflow"]
+
+
+def test_in_the_demo_elasticflow_keeps_more_deadlines_than_anybody(workplace: Path) -> None:
+    before = sorted(workplace.rglob("*"))
+
+    found = accepted()
+
+    assert all(found["elasticflow"] > count for name, count in found.items() if name != "elasticflow")
+    assert sorted(workplace.rglob("*")) == before
+
+
+def test_the_demo_is_a_table_of_what_was_accepted_and_declined() -> None:
+    title, header, *lines = run("demo", "--quiet", "--compat", "artifact").stdout.splitlines()
+
+    assert title == "demo-10 on n1g8, slot 240 s, --compat artifact"
+    assert header.split() == ["policy", "accepted", "declined"]
+    assert ["elasticflow", "6", "4"] in [line.split() for line in lines]

@@ -209,8 +209,10 @@ def test_an_added_trace_is_listed_and_known_by_name(workplace: Path) -> None:
     added = json.loads(run("add", "größe", "ours.csv", "--json").stdout)
 
     listed = json.loads(run("list", "--json").stdout)
-    assert [(entry["name"], entry["jobs"]) for entry in listed] == [("größe", 20), ("lab-200", 200)]
-    assert listed[0] == added[0]
+    assert [(entry["name"], entry["jobs"]) for entry in listed] == [
+        ("demo-10", 10), ("größe", 20), ("lab-200", 200)
+    ]  # fmt: skip
+    assert listed[1] == added[0]
     assert "größe" in run("list").stdout
     assert json.loads(run("describe", "größe", "--json").stdout)["jobs"] == 20
 

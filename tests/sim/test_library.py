@@ -73,7 +73,7 @@ def test_an_added_trace_is_found_by_its_name_and_keeps_its_bytes(library: Librar
 def test_without_a_name_the_file_gives_it(library: Library, trace: Path) -> None:
     library.add(trace)
 
-    assert [entry.name for entry in library.entries()] == ["lab-200", "tag"]
+    assert [entry.name for entry in library.entries()] == ["demo-10", "lab-200", "tag"]
 
 
 def test_a_file_is_found_before_a_name(
@@ -90,7 +90,10 @@ def test_the_bundled_trace_is_known_to_everybody(library: Library) -> None:
     found = library.find("lab-200")
 
     trace = read_trace(found)
-    assert [(entry.name, entry.jobs) for entry in library.entries()] == [("lab-200", len(trace))]
+    assert [(entry.name, entry.jobs) for entry in library.entries()] == [
+        ("demo-10", 10),
+        ("lab-200", len(trace)),
+    ]
 
 
 @ARCHIVES
@@ -140,7 +143,7 @@ def test_one_bad_file_keeps_the_whole_archive_out(library: Library, tmp_path: Pa
     with pytest.raises(InputInvalid, match=r"traces\.\S+:in/bad\.csv, line 4, column 'iteration'"):
         library.add(file)
 
-    assert [entry.name for entry in library.entries()] == ["lab-200"]
+    assert [entry.name for entry in library.entries()] == ["demo-10", "lab-200"]
     assert not (tmp_path / "hügel").exists()
 
 
@@ -267,7 +270,7 @@ def test_commands_that_add_at_once_forget_nothing(trace: Path, tmp_path: Path) -
     with ProcessPoolExecutor(4) as pool:
         list(pool.map(_add, [tmp_path] * len(names), names))
 
-    assert {entry.name for entry in Library(tmp_path / "library").entries()} == {*names, "lab-200"}
+    assert {entry.name for entry in Library(tmp_path / "library").entries()} == {*names, "demo-10", "lab-200"}
 
 
 def test_the_library_stands_where_the_environment_says(
