@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from tenuto.errors import InputInvalid
-from tenuto.sim.artifact.chronus import replay_greedily
+from tenuto.sim.artifact.chronus import replay_chronus, replay_chronus_greedily
 from tenuto.sim.artifact.edf_loop import handle_edf, handle_edf_admission
 from tenuto.sim.artifact.elastic import elastic
 from tenuto.sim.artifact.elasticflow_loop import handle_elasticflow
@@ -17,7 +17,7 @@ from tenuto.sim.artifact.limits import column_limits, elasticflow_limits
 from tenuto.sim.artifact.no_admission_loop import handle_no_admission
 from tenuto.sim.artifact.order import Order, Progress, Revision
 from tenuto.sim.artifact.pollux import replay_pollux
-from tenuto.sim.artifact.themis import replay as replay_themis
+from tenuto.sim.artifact.themis import replay_themis
 from tenuto.sim.artifact.tiresias import replay_tiresias
 from tenuto.sim.outcome import Outcome
 from tenuto.sim.workload import Workload
@@ -40,7 +40,8 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         "gandiva": Policy("gandiva", replay_gandiva),
         "tiresias": Policy("dlas-gpu", replay_tiresias),
         "themis": Policy("themis", replay_themis),
-        "chronus-greedy": Policy("chronus", replay_greedily),
+        "chronus": Policy("time-aware-with-lease", replay_chronus),
+        "chronus-greedy": Policy("chronus", replay_chronus_greedily),
         "pollux": Policy("pollux", replay_pollux),
     }
 )

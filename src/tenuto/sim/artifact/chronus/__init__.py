@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tenuto.sim.artifact.chronus.replay import replay_greedily
+from tenuto.sim.artifact.chronus.replay import replay_chronus, replay_chronus_greedily
 
-__all__ = ["replay_greedily"]
+__all__ = ["replay_chronus", "replay_chronus_greedily"]

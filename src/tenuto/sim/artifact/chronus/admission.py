@@ -32,14 +32,16 @@ def admit(rows: Rows, book: Book, total: int) -> None:
         row.last = counts[NOW]
         book.pending[counts[PENDING]] = job
         counts[PENDING] += 1
-        if row.deadline < np.inf and _is_promised(rows, book, job, packed, total):
+        if row.deadline == np.inf:
+            continue
+        if _is_promised(rows, book, job, packed, total):
             row.standing = PROMISED
             row.due = row.promised = LEASE * row.last_lease
         else:
             counts[BEHIND] = 1
-            if row.deadline < np.inf and job + 1 < last:
+            if job + 1 < last:
                 _relax(rows, book, job, packed, total)
-        packed += 1 if row.deadline < np.inf else 0
+        packed += 1
     counts[ARRIVED] = last
 
 
@@ -77,10 +79,12 @@ def _pack(rows: Rows, book: Book, count: int, total: int) -> bool:
     known = min(limit, len(book.room))
     for lease in range(index, known):
         room[lease - index] = book.room[lease]
+    missing = 0
     for job in book.spare[:count]:
-        if take_latest(rows[job], rows[job].last_lease, room, index) > 0:
-            return False
-    return True
+        missing += take_latest(rows[job], room, index)
+        if missing > 0:
+            break
+    return missing == 0
 
 
 @compiled

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from math import ceil
 
+import numpy as np
+
 from tenuto.compiled import compiled
-from tenuto.model.columns import Ints
+from tenuto.model.columns import Flags, Ints
 from tenuto.sim.artifact.chronus.state import (
     BEHIND,
     HORIZON,
@@ -16,18 +18,19 @@ from tenuto.sim.artifact.chronus.state import (
     RUNNING,
     UNPROMISED,
     Book,
+    Row,
     Rows,
 )
 
 
 @compiled
-def take_latest(row: Rows, limit: int, room: Ints, first: int) -> int:
-    """Book the latest leases before a limit that have room. Return how many are missing.
+def take_latest(row: Row, room: Ints, first: int) -> int:
+    """Take a job's leases, the latest that have room. Return how many are missing.
 
     `room` begins with the lease that is called `first`.
     """
     missing = row.need
-    for lease in range(limit - 1 - first, -1, -1):
+    for lease in range(row.last_lease - 1 - first, -1, -1):
         if missing == 0:
             break
         if room[lease] >= row.gpus:
@@ -46,7 +49,7 @@ def drop_plan(rows: Rows, book: Book, job: int) -> None:
 
 
 @compiled
-def _give_back(row: Rows, book: Book, count: int) -> None:
+def _give_back(row: Row, book: Book, count: int) -> None:
     """Give the next leases of a plan back."""
     for place in range(row.plan, row.plan + count):
         book.room[book.leases[place]] += row.gpus
@@ -96,7 +99,7 @@ def plan_latest(rows: Rows, book: Book) -> None:
 
 
 @compiled
-def _plan_latest(row: Rows, book: Book) -> None:
+def _plan_latest(row: Row, book: Book) -> None:
     """Write one job's plan; leave everything as it was if there is too little room."""
     place, missing = row.plan_end, row.need
     for lease in range(row.last_lease - 1, book.counts[INDEX] - 1, -1):
@@ -106,13 +109,33 @@ def _plan_latest(row: Rows, book: Book) -> None:
             place -= 1
             missing -= 1
             book.leases[place] = lease
-    if missing > 0:
-        return
+    if missing == 0:
+        _keep_plan(row, book, place)
+
+
+@compiled
+def _keep_plan(row: Row, book: Book, place: int) -> None:
+    """Book the leases that were written from a place to the end of a job's stretch."""
     row.plan = place
     row.planned = True
-    book.counts[HORIZON] = max(book.counts[HORIZON], book.leases[row.plan_end - 1] + 1)
     for entry in range(place, row.plan_end):
         book.room[book.leases[entry]] -= row.gpus
+    book.counts[HORIZON] = max(book.counts[HORIZON], book.leases[row.plan_end - 1] + 1)
+
+
+@compiled
+def write_plans(rows: Rows, book: Book, jobs: Ints, chosen: Flags) -> None:
+    """Let jobs have new plans; the first column of the choice is the present lease."""
+    for job in jobs:
+        drop_plan(rows, book, job)
+    for number, job in enumerate(jobs):
+        row = rows[job]
+        place = row.plan_end - row.need
+        for lease in range(chosen.shape[1]):
+            if chosen[number, lease]:
+                book.leases[place] = book.counts[INDEX] + lease
+                place += 1
+        _keep_plan(row, book, row.plan_end - row.need)
 
 
 @compiled
@@ -141,5 +164,5 @@ def begin_lease(rows: Rows, book: Book) -> None:
     counts[INDEX] += 1
     counts[BEHIND] = 0
     for job in book.pending[:waiting]:
-        if rows[job].standing == UNPROMISED:
+        if rows[job].standing == UNPROMISED and rows[job].deadline < np.inf:
             counts[BEHIND] = 1

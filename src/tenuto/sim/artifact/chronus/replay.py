@@ -8,7 +8,8 @@ import numpy as np
 
 from tenuto.errors import InputInvalid
 from tenuto.model.columns import frozen
-from tenuto.sim.artifact.chronus.state import DONE, LEASE, RUNNING, Rows, book_of, rows_of
+from tenuto.sim.artifact.chronus.program import plan_best
+from tenuto.sim.artifact.chronus.state import DONE, LEASE, OPEN, RUNNING, Rows, book_of, rows_of
 from tenuto.sim.artifact.chronus.steps import play
 from tenuto.sim.artifact.fixed_size import ENTRY
 from tenuto.sim.artifact.fixed_size_layouts import layouts_of
@@ -22,7 +23,17 @@ _AT_A_TIME = 1000
 """Steps between two reports of progress."""
 
 
-def replay_greedily(workload: Workload, order: Order) -> Outcome:
+def replay_chronus(workload: Workload, order: Order) -> Outcome:
+    """Plan every lease anew as an integer program, greedily where it is too large or has no answer."""
+    return _replay(workload, order, solving=True)
+
+
+def replay_chronus_greedily(workload: Workload, order: Order) -> Outcome:
+    """Plan each promised job once, as late as its deadline allows: the reference without its solver."""
+    return _replay(workload, order, solving=False)
+
+
+def _replay(workload: Workload, order: Order, *, solving: bool) -> Outcome:
     """Play all steps from second 0 on, those in which nothing happens too."""
     rules = rules_for(workload.cluster, order.slot, refresh=True)
     if LEASE % order.slot != 0:
@@ -37,9 +48,12 @@ def replay_greedily(workload: Workload, order: Order) -> Outcome:
     told = 0
     while book.counts[DONE] < len(rows):
         part: Rows = np.zeros(1 if order.layouts else _AT_A_TIME, dtype=ENTRY)
-        log.append(part[: play(rows, book, rules.total, int(rules.slot), part)])
-        if layouts is not None:
+        part = part[: play(rows, book, (rules.total, int(rules.slot)), solving, part)]
+        if book.counts[OPEN]:
+            plan_best(rows, book, rules.total)
+        elif layouts is not None:
             layouts.place(book.running[: book.counts[RUNNING]])
+        log.append(part)
         told = order.tell(int(book.counts[DONE]), told, len(rows))
     events = events_of(np.concatenate(log), None if layouts is None else layouts.columns)
     return _outcome(workload, rows, outcome_of(workload, rows, events))

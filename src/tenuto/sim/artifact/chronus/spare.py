@@ -12,6 +12,7 @@ from tenuto.sim.artifact.chronus.state import (
     RUNNING,
     UNPROMISED,
     Book,
+    Row,
     Rows,
 )
 
@@ -58,8 +59,7 @@ def _set_urgency(rows: Rows, book: Book) -> None:
 @compiled
 def _sort(rows: Rows, book: Book, giving: bool) -> None:
     """Sort the waiting jobs, by another rule if there is something to give; ties keep their order."""
-    jobs, size = book.pending, book.counts[PENDING]
-    width = 1
+    size, width = book.counts[PENDING], 1
     while width < size:
         for low in range(0, size - width, 2 * width):
             _merge(rows, book, low, low + width, min(low + 2 * width, size), giving)
@@ -86,7 +86,7 @@ def _merge(rows: Rows, book: Book, low: int, middle: int, high: int, giving: boo
 
 
 @compiled
-def _goes_before(one: Rows, two: Rows, giving: bool) -> bool:
+def _goes_before(one: Row, two: Row, giving: bool) -> bool:
     """Compare two jobs: those without a promise come first, then the urgent; overdue ones first if giving."""
     if giving and one.overdue != two.overdue:
         return bool(one.overdue)

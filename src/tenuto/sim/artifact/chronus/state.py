@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ _RESUME = 0.5
 
 Rows = NDArray[np.void]
 """A table; without another word one of jobs, of type JOB."""
+Row = Any
+"""A row of a table, with its columns as attributes."""
 
 JOB = np.dtype(
     [

@@ -14,6 +14,7 @@ from tenuto.sim.artifact.chronus.state import (
     NOW,
     OPEN,
     PENDING,
+    PROMISED,
     RUNNING,
     UNPROMISED,
     Book,
@@ -22,23 +23,39 @@ from tenuto.sim.artifact.chronus.state import (
 
 
 @compiled
-def play(rows: Rows, book: Book, total: int, interval: int, log: Rows) -> int:
-    """Play as many steps as the log has room for, or until all jobs are done. Return how many."""
+def play(rows: Rows, book: Book, rules: tuple[int, int], pausing: bool, log: Rows) -> int:
+    """Play as many steps as the log has room for, or until all jobs are done. Return how many.
+
+    If `pausing`, stop in the middle of a step where promised jobs wait for a lease, so that somebody else can
+    plan; who gets no plan meanwhile is planned greedily after the pause. The rules are all GPUs of the cluster
+    and the seconds between two steps.
+    """
+    counts, (total, interval) = book.counts, rules
     for played in range(len(log)):
-        if book.counts[DONE] == len(rows):
+        if counts[DONE] == len(rows):
             return played
-        play_until_open(rows, book)
-        plan_latest(rows, book)
-        finish_step(rows, book, total, interval, log[played : played + 1])
+        if counts[OPEN] == 0:
+            _begin_step(rows, book)
+            if pausing and counts[OPEN] == 1 and _count_promised(rows, book) > 0:
+                return played
+        if counts[OPEN] == 1:
+            plan_latest(rows, book)
+            begin_lease(rows, book)
+            admit(rows, book, total)
+            give_away(rows, book, total)
+            _note_changes(rows, book)
+            counts[OPEN] = 0
+        _write(rows, book, total, log, played)
+        counts[NOW] += interval
     return len(log)
 
 
 @compiled
-def play_until_open(rows: Rows, book: Book) -> None:
-    """Play the beginning of a step; where a lease begins, up to the moment when somebody must plan it."""
+def _begin_step(rows: Rows, book: Book) -> None:
+    """Let jobs work and end. Where a lease begins, all of them wait until it is planned."""
+    counts = book.counts
     _work(rows, book)
-    if book.counts[NOW] % LEASE == 0:
-        counts = book.counts
+    if counts[NOW] % LEASE == 0:
         for job in book.running[: counts[RUNNING]]:
             book.pending[counts[PENDING]] = job
             counts[PENDING] += 1
@@ -48,17 +65,11 @@ def play_until_open(rows: Rows, book: Book) -> None:
 
 
 @compiled
-def finish_step(rows: Rows, book: Book, total: int, interval: int, log: Rows) -> None:
-    """Play the rest of a step and log it."""
-    counts = book.counts
-    if counts[OPEN] == 1:
-        begin_lease(rows, book)
-        admit(rows, book, total)
-        give_away(rows, book, total)
-        _note_changes(rows, book)
-        counts[OPEN] = 0
-    _write(rows, book, total, log)
-    counts[NOW] += interval
+def _count_promised(rows: Rows, book: Book) -> int:
+    promised = 0
+    for job in book.pending[: book.counts[PENDING]]:
+        promised += 1 if rows[job].standing == PROMISED and rows[job].need > 0 else 0
+    return promised
 
 
 @compiled
@@ -102,12 +113,12 @@ def _note_changes(rows: Rows, book: Book) -> None:
 
 
 @compiled
-def _write(rows: Rows, book: Book, total: int, log: Rows) -> None:
+def _write(rows: Rows, book: Book, total: int, log: Rows, played: int) -> None:
     busy, speed = 0, 0.0
     for job in book.running[: book.counts[RUNNING]]:
         busy += rows[job].gpus
         speed += rows[job].speed
-    entry = log[0]
+    entry = log[played]
     entry.time = book.counts[NOW]
     entry.efficiency = speed / total
     entry.busy = busy

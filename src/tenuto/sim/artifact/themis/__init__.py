@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tenuto.sim.artifact.themis.replay import replay
+from tenuto.sim.artifact.themis.replay import replay_themis
 
-__all__ = ["replay"]
+__all__ = ["replay_themis"]

@@ -19,7 +19,7 @@ _AT_A_TIME = 1000
 """Rounds between two reports of progress."""
 
 
-def replay(workload: Workload, order: Order) -> Outcome:
+def replay_themis(workload: Workload, order: Order) -> Outcome:
     """Play all rounds, those in which nothing happens too."""
     rules = rules_for(workload.cluster, order.slot, refresh=True)
     rows, book = rows_of(workload), book_of(workload)
