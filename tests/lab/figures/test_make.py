@@ -11,6 +11,7 @@ import pytest
 from tests.lab.figures.builders import a_figure, a_trace, data_in, drawn, rows_of, shapes_in
 
 from tenuto.errors import InputInvalid
+from tenuto.lab.figures.catalogue import FIGURES
 from tenuto.lab.figures.make import Drawn, Order, draw_figures, find_traces
 from tenuto.lab.figures.sources import PublicTrace
 from tenuto.sim.library import Library
@@ -185,6 +186,17 @@ def test_a_public_trace_is_found_at_any_depth_and_told_from_a_raw_log(tmp_path: 
 
     assert found.paths == {"cluster01": data / "traces" / "cluster01.csv"}
     assert "is not the published cluster01" in found.remarks[0]
+
+
+def test_the_published_files_are_known_by_their_content(tmp_path: Path, shared: Path) -> None:
+    order = Order(figures=(FIGURES["8a"], FIGURES["8b"]), out=tmp_path, data=shared / "data")
+
+    found = find_traces(order)
+
+    # Of the ten clusters two are not among the data; raw logs of the same names are.
+    assert len(found.paths) == 10
+    assert [remark.split()[2] for remark in found.remarks] == ["cluster03", "cluster06"]
+    assert all(path.parent.name == "traces" for path in found.paths.values())
 
 
 def test_a_public_trace_of_the_library_is_found(tmp_path: Path) -> None:
