@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -68,6 +70,13 @@ def test_nobody_is_stopped_for_an_urgent_job() -> None:
     jobs = [a_job(curve={8: 8.0}, on=range(8)), a_job(curve={8: 8.0}, new=True, urgent=True)]
 
     assert run_round(a_snapshot(jobs=jobs), FIFO).actions == ()
+
+
+def test_who_asks_for_a_size_that_nobody_ever_measured_waits_without_harm() -> None:
+    snap = a_snapshot(jobs=[a_job(size=2), a_job(size=2), a_job(size=2)])
+    snap = replace(snap, requested=np.array([3, 16, 2]))
+
+    assert FIFO.decide(snap).sizes.tolist() == [0, 0, 2]
 
 
 @settings(max_examples=60)

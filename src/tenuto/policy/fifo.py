@@ -9,30 +9,23 @@ import numpy as np
 
 from tenuto.compiled import compiled
 from tenuto.model.columns import Flags, Floats, Ints
-from tenuto.model.plan import Decision, Verdict
+from tenuto.model.plan import Decision
 from tenuto.model.snapshot import Snapshot
-from tenuto.policy.answers import TOO_LARGE, queue_all
 from tenuto.policy.base import Policy
+from tenuto.policy.fixed import verdicts, wishes_of
 
 
 def decide(snap: Snapshot) -> Decision:
     """Start waiting jobs in order, each on the slots it asked for."""
-    level = np.searchsorted(snap.sizes, snap.requested)
-    rate = snap.rate[np.arange(len(snap)), level]
-    runs_for = snap.cost.start[level] + snap.left / rate
-    ends = np.maximum(snap.ready_at, snap.now) + snap.left / rate
-    waiting = np.flatnonzero((snap.held == 0) & (snap.requested <= snap.capacity))
+    wishes = wishes_of(snap)
+    works_for = np.full(len(snap), np.inf)
+    np.divide(snap.left, wishes.rate, out=works_for, where=wishes.rate > 0.0)
+    runs_for = snap.cost.start[wishes.level] + works_for
+    ends = np.maximum(snap.ready_at, snap.now) + works_for
+    waiting = np.flatnonzero((snap.held == 0) & wishes.able)
     order = waiting[np.argsort(~snap.urgent[waiting], kind="stable")]
     sizes = _start_in_order(snap.now, snap.capacity, snap.held, snap.requested, runs_for, ends, order)
-    return Decision(sizes, _verdicts(snap), np.inf)
-
-
-def _verdicts(snap: Snapshot) -> dict[int, Verdict]:
-    verdicts = queue_all(snap)
-    for row in verdicts:
-        if snap.requested[row] > snap.capacity:
-            verdicts[row] = TOO_LARGE
-    return verdicts
+    return Decision(sizes, verdicts(snap), np.inf)
 
 
 @compiled

@@ -78,5 +78,4 @@ def rows_then(snap: Snapshot, number: Ints) -> Ints:
 
 def carried(column: Floats, rows: Ints, otherwise: float) -> Floats:
     """A remembered column for the rows of now, with `otherwise` for jobs that were not there."""
-    found: Floats = np.append(column, otherwise)[rows]
-    return found
+    return np.concatenate((column, (otherwise,)))[rows]

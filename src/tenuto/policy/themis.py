@@ -110,12 +110,13 @@ def fair_parts(
     def parts(ratio: float) -> Floats:
         return running / np.maximum(ratio * alone - since_arrival, running)
 
-    even = capacity / slots.sum()
+    weights = slots.astype(np.float64)
+    even = capacity / weights.sum()
     with_even_parts = (since_arrival + running / even) / alone
     low, high = float(with_even_parts.min()), float(with_even_parts.max())
     while high - low > PRECISION * high:
         middle = (low + high) / 2.0
-        if parts(middle) @ slots > capacity:
+        if parts(middle) @ weights > capacity:
             low = middle
         else:
             high = middle
