@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tenuto.errors import InputInvalid, Place
 from tenuto.lab.choose_policies import Choice
+from tenuto.lab.fingerprints import input_hashes
 from tenuto.lab.replay import Replay
 from tenuto.policy.base import Policy
 from tenuto.sim.draw_replay import draw_replays
@@ -70,11 +71,13 @@ class Outputs:
     def write(self, replays: Sequence[Replay], choice: Choice, arguments: Mapping[str, object]) -> None:
         """Write the result files, one directory for each replay, and draw the pictures."""
         if self.out is not None:
+            policies = {policy.name: policy for policy in choice.policies}
             for done in replays:
                 name = done.summary.policy
                 told = {**arguments, "settings": dict(choice.settings.get(name, {}))}
+                inputs = input_hashes(done.workload, policies[name], str(arguments["overhead"]))
                 target = self.out / done.summary.trace / name
-                write_results(target, done.workload, done.outcome, done.summary, told)
+                write_results(target, done.workload, done.outcome, done.summary, told, inputs=inputs)
         for picture in self._pictures():
             picture.parent.mkdir(parents=True, exist_ok=True)
         if self.picture is not None:

@@ -31,7 +31,9 @@ class Bar:
             TimeRemainingColumn(),
             TextColumn("{task.description}"),
         )
-        self._bar = Progress(*columns, console=Console(stderr=True), transient=True, disable=not visible)
+        console = Console(stderr=True)
+        shown = visible and console.is_terminal
+        self._bar = Progress(*columns, console=console, transient=True, disable=not shown)
         self._line = self._bar.add_task("", total=sum(map(effort, tasks)), ended=0, cells=len(tasks))
         self._done: dict[str, float] = {}
         self._ended = 0

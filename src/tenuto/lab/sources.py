@@ -1,12 +1,8 @@
-"""What cells read: every trace, table and policy found once, checked, and hashed for the cell's name."""
+"""What cells read: every trace, table and policy, found once and checked, and the key that follows from it."""
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-import json
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +10,8 @@ import numpy as np
 import tenuto
 from tenuto.errors import InputInvalid
 from tenuto.lab.cell import Cell
+from tenuto.lab.fingerprints import hash_of, input_hashes
 from tenuto.lab.replay import check_policy, check_terms
-from tenuto.model.cluster import Cluster
-from tenuto.model.curve import Profiles
 from tenuto.plugins import lack, policy_called
 from tenuto.policy.base import Policy
 from tenuto.sim.cost import load_cost
@@ -41,11 +36,10 @@ class Sources:
         self.cluster = lru_cache(KEPT)(load_cluster)
         self.policy = lru_cache(None)(_policy)
         self.workload = lru_cache(KEPT)(self._workload)
-        self._hash_of_profiles = lru_cache(KEPT)(lambda text: hash_of(_curves(self.profiles(text))))
-        self._hash_of_cluster = lru_cache(KEPT)(lambda text: hash_of(_shape(self.cluster(text))))
+        self.hashes = lru_cache(None)(self._hashes_of)
 
     def _workload(self, trace: str, profiles: str, cluster: str) -> Workload:
-        return resolve(self.trace(trace)[0], self.profiles(profiles), self.cluster(cluster))
+        return resolve(self.trace(trace), self.profiles(profiles), self.cluster(cluster))
 
     def workload_of(self, cell: Cell) -> Workload:
         """The cell's trace, made runnable on its cluster."""
@@ -72,26 +66,15 @@ class Sources:
             )
         self.workload_of(cell)
 
-    def hashes(self, cell: Cell) -> dict[str, str]:
-        """The SHA-256 of the trace's file, and of what the other inputs say."""
-        found = {
-            "trace": self.trace(cell.trace)[1],
-            "profiles": self._hash_of_profiles(cell.profiles),
-            "cluster": self._hash_of_cluster(cell.cluster),
-        }
-        if Path(cell.overhead).is_file():
-            found["overhead"] = hashlib.sha256(Path(cell.overhead).read_bytes()).hexdigest()
-        policy = self.policy_of(cell)
-        if not policy_module(policy).startswith("tenuto."):
-            found["policy"] = _hash_of_source(policy)
-        return found
+    def _hashes_of(self, cell: Cell) -> dict[str, str]:
+        return input_hashes(self.workload_of(cell), self.policy_of(cell), cell.overhead)
 
     def key(self, cell: Cell) -> str:
         """A short hash over everything that the cell's result depends on."""
         policy = self.policy_of(cell)
         names = {
             "tenuto": tenuto.__version__,
-            "trace": self.trace(cell.trace)[0].name,
+            "trace": self.trace(cell.trace).name,
             "cluster": self.cluster(cell.cluster).name,
             "profiles": self.profiles(cell.profiles).name,
             "policy": policy.name,
@@ -106,20 +89,8 @@ class Sources:
         return hash_of({**names, "inputs": self.hashes(cell)})[:10]
 
 
-def hash_of(value: Any) -> str:
-    """The SHA-256 of a value as JSON."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
-
-
-def policy_module(policy: Policy) -> str:
-    """The module in which a policy decides."""
-    decide = policy.decide if inspect.isfunction(policy.decide) else type(policy.decide)
-    return str(decide.__module__)
-
-
-def _trace(text: str) -> tuple[Trace, str]:
-    path = find_trace(text)
-    return read_trace(path), hashlib.sha256(path.read_bytes()).hexdigest()
+def _trace(text: str) -> Trace:
+    return read_trace(find_trace(text))
 
 
 def _policy(name: str, settings: tuple[tuple[str, Any], ...], compat: bool) -> Policy:
@@ -128,20 +99,3 @@ def _policy(name: str, settings: tuple[tuple[str, Any], ...], compat: bool) -> P
     if not compat and (problem := lack(policy)):
         raise problem
     return tuned(policy, dict(settings))
-
-
-def _hash_of_source(policy: Policy) -> str:
-    """Of the file in which somebody's own policy stands, so that an edit makes another cell."""
-    decide = policy.decide if inspect.isfunction(policy.decide) else type(policy.decide)
-    file = inspect.getsourcefile(decide)
-    return "" if file is None else hashlib.sha256(Path(file).read_bytes()).hexdigest()
-
-
-def _curves(profiles: Profiles) -> list[Any]:
-    return sorted(
-        [model, batch, sorted(curve.rate.items())] for (model, batch), curve in profiles.curves.items()
-    )
-
-
-def _shape(cluster: Cluster) -> list[list[int]]:
-    return [cluster.slots.tolist(), cluster.switch.tolist()]

@@ -18,8 +18,8 @@ from tenuto.sim.result_files import write_results
 CELLS = "cells"
 """The directory below an experiment's in which every cell has its own."""
 
-LONGEST = 40
-"""Letters that each part of a directory's name keeps: file systems allow 255 bytes."""
+LONGEST = 200
+"""Bytes of a directory's name before the hash: file systems allow 255."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,12 @@ class Task:
 
 def task_of(cell: Cell, out: Path, sources: Sources) -> Task:
     """Find where a cell's results belong. The name tells what it is, the hash tells it from all others."""
-    trace, cluster = sources.trace(cell.trace)[0], sources.cluster(cell.cluster)
+    trace, cluster = sources.trace(cell.trace), sources.cluster(cell.cluster)
     policy, key = sources.policy_of(cell), sources.key(cell)
     special = "-".join(f"{name}-{brief(value)}" for name, value in cell.special().items())
-    words = [trace.name, cluster.name, policy.name, special, key]
-    name = "-".join(re.sub(r"[^\w.+-]", "_", word)[:LONGEST] for word in words if word)
+    words = [trace.name, cluster.name, policy.name, special]
+    told = re.sub(r"[^\w.+-]", "_", "-".join(word for word in words if word))
+    name = told.encode()[:LONGEST].decode(errors="ignore") + f"-{key}"
     return Task(cell, out / CELLS / name, key, len(trace))
 
 

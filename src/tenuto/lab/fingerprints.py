@@ -1,0 +1,61 @@
+"""Hashes of everything that a replay reads, so that a result can tell what it came from."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+
+from tenuto.model.cluster import Cluster
+from tenuto.model.curve import Profiles
+from tenuto.policy.base import Policy
+from tenuto.sim.workload import Workload
+
+OURS = "tenuto."
+"""What the modules of our own policies begin with; tenuto's version speaks for them."""
+
+
+def input_hashes(workload: Workload, policy: Policy, overhead: str) -> dict[str, str]:
+    """The SHA-256 of files, and of what a profile or a cluster says, wherever it says it."""
+    found = {
+        "trace": hash_of_file(Path(workload.trace.source)),
+        "profiles": hash_of(_curves(workload.profiles)),
+        "cluster": hash_of(_shape(workload.cluster)),
+    }
+    if Path(overhead).is_file():
+        found["overhead"] = hash_of_file(Path(overhead))
+    if (source := _own_source(policy)) is not None:
+        found["policy"] = hash_of_file(source)
+    return found
+
+
+def _own_source(policy: Policy) -> Path | None:
+    """The file in which somebody's own policy stands: an edit makes another policy of it."""
+    decide = policy.decide if inspect.isfunction(policy.decide) else type(policy.decide)
+    if str(decide.__module__).startswith(OURS):
+        return None
+    try:
+        return Path(inspect.getfile(decide))
+    except TypeError:  # compiled, or built into Python
+        return None
+
+
+def hash_of_file(path: Path) -> str:
+    """The SHA-256 of a file, as `sha256sum` prints it."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def hash_of(value: Any) -> str:
+    """The SHA-256 of a value as JSON."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def _curves(profiles: Profiles) -> list[Any]:
+    curves = profiles.curves.items()
+    return sorted([model, batch, sorted(curve.rate.items())] for (model, batch), curve in curves)
+
+
+def _shape(cluster: Cluster) -> list[list[int]]:
+    return [cluster.slots.tolist(), cluster.switch.tolist()]
