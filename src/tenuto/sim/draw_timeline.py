@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 COLOURS = (BLUE, YELLOW, GREEN, PINK, SKY, ORANGE, GREY, "#F0E442", "#332288", "#882255")
+DARK = {BLUE, GREEN, GREY, "#332288", "#882255"}
+"""Colours on which names are written in white."""
 HOUR = 3600.0
 LABELLED = 0.012
 """Share of the time axis from which on a stretch is wide enough for a job's name."""
@@ -47,12 +49,13 @@ class Stretch:
     slots: int
 
 
-def draw_timelines(timelines: Sequence[Timeline], path: Path) -> None:
-    """Draw replays on one time axis into a PNG or SVG file."""
+def draw_timelines(timelines: Sequence[Timeline], path: Path, until: float | None = None) -> None:
+    """Draw replays on one time axis, which may be longer than they are, into a PNG or SVG file."""
     height = sum(0.9 + 0.16 * timeline.workload.cluster.total for timeline in timelines)
     figure = blank_figure(path, size=(11, height))
     panels = figure.subplots(len(timelines), 1, sharex=True, squeeze=False)[:, 0]
-    begin, end = _span(timelines)
+    begin, end = span(timelines)
+    end = end if until is None else until
     for axes, timeline in zip(panels, timelines, strict=True):
         _draw(axes, timeline, begin, end)
     panels[-1].set_xlabel("hours since the first submission")
@@ -80,7 +83,8 @@ def _blocks(layout: Ints) -> Iterator[tuple[int, int, int]]:
             yield int(layout[first]), first, last - first
 
 
-def _span(timelines: Sequence[Timeline]) -> tuple[float, float]:
+def span(timelines: Sequence[Timeline]) -> tuple[float, float]:
+    """The first submission, and a little more than the last end or deadline."""
     begin = min(float(timeline.workload.trace.submitted.min()) for timeline in timelines)
     ends = [float(timeline.outcome.events.time[-1]) for timeline in timelines]
     deadlines = timelines[0].workload.trace.deadline
@@ -93,16 +97,20 @@ def _draw(axes: Axes, timeline: Timeline, begin: float, end: float) -> None:
     names = dict(zip(timeline.workload.trace.position.tolist(), timeline.workload.trace.ids, strict=True))
     for stretch in sorted(stretches(timeline.outcome), key=lambda each: (each.begin, each.slot)):
         left, width = (stretch.begin - begin) / HOUR, (stretch.end - stretch.begin) / HOUR
+        colour = COLOURS[stretch.job % len(COLOURS)]
         axes.broken_barh(
             [(left, width)],
             (stretch.slot, stretch.slots),
-            facecolor=COLOURS[stretch.job % len(COLOURS)],
+            facecolor=colour,
             edgecolor="white",
             linewidth=0.4,
         )
         if stretch.end - stretch.begin >= LABELLED * (end - begin):
             middle = (left + width / 2, stretch.slot + stretch.slots / 2)
-            axes.annotate(names[stretch.job], middle, ha="center", va="center", fontsize=7, clip_on=True)
+            ink = "white" if colour in DARK else "black"
+            axes.annotate(
+                names[stretch.job], middle, color=ink, ha="center", va="center", fontsize=7, clip_on=True
+            )
     _draw_deadlines(axes, timeline, begin, slots)
     met = int(np.count_nonzero(timeline.outcome.met))
     jobs = int(np.count_nonzero(~timeline.workload.trace.best_effort))
