@@ -105,7 +105,7 @@ def _plan_anew(planning: Planning, need: Ints) -> bool:
         return False
     leases = packed(size, need, available, capacity)
     if leases is None:
-        chosen = solve(size, need, available, capacity, False)
+        chosen = solve(size, need, available, capacity, True)  # either way will do; this one is found sooner
         if chosen is None:
             return False
         leases = _listed(chosen)
