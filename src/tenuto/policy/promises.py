@@ -58,9 +58,7 @@ def reserve(
 
 
 @compiled
-def with_one_move(
-    jobs: Jobs, terms: Terms, i: int, plan: Segments, written: int, finish: float
-) -> float:
+def with_one_move(jobs: Jobs, terms: Terms, i: int, plan: Segments, written: int, finish: float) -> float:
     """When a row is done if it is moved once on the way; its finish if that would be after its deadline."""
     moved = finish + terms.move[level_of(terms.sizes, plan.size[written - 1])]
     return moved if moved <= jobs.deadline[i] - TOLERANCE else finish
@@ -72,10 +70,7 @@ def possible_alone(now: float, capacity: int, jobs: Jobs, terms: Terms, i: int) 
     for level in range(len(terms.sizes)):
         if jobs.useful[i, level] > 0.0 and terms.sizes[level] <= capacity:
             cost = change_cost(jobs.held[i], level, terms)
-            if (
-                now + cost + jobs.todo[i] / jobs.useful[i, level]
-                <= jobs.deadline[i] - TOLERANCE
-            ):
+            if now + cost + jobs.todo[i] / jobs.useful[i, level] <= jobs.deadline[i] - TOLERANCE:
                 return True
     return False
 
@@ -106,9 +101,7 @@ def plan_together(
     Room for moves is kept if it can be had for nothing.
     """
     for allowance in (True, False):
-        fits, book, free = _plan_in_order(
-            now, capacity, jobs, terms, order, member, style, allowance
-        )
+        fits, book, free = _plan_in_order(now, capacity, jobs, terms, order, member, style, allowance)
         if fits:
             break
     return fits, book, free
@@ -133,11 +126,7 @@ def _plan_in_order(
             written, finish = in_time(now, jobs, terms, free, i, plan, style)
             if finish == np.inf:
                 return False, book, free
-            until = (
-                with_one_move(jobs, terms, i, plan, written, finish)
-                if allowance
-                else finish
-            )
+            until = with_one_move(jobs, terms, i, plan, written, finish) if allowance else finish
             book, free = reserve(book, free, i, plan, written, finish, until)
     return True, book, free
 
@@ -165,12 +154,8 @@ def plan_anew(
     orders[1, 0] = first
     orders[1, 1:] = order[order != first]
     orders[2] = np.argsort(latest_start, kind="mergesort")
-    for k in range(
-        3
-    ):  # one call, because the compiler copies what it calls to every place
-        fits, book, free = plan_together(
-            now, capacity, jobs, terms, orders[k], member, style
-        )
+    for k in range(3):  # one call, because the compiler copies what it calls to every place
+        fits, book, free = plan_together(now, capacity, jobs, terms, orders[k], member, style)
         if fits:
             break
     return fits, book, free
@@ -193,9 +178,7 @@ def mend(
     All promised jobs together if that saves them all; else only those rows, if need be with the room of
     another that can do without it, and late, but as little as possible, if nothing better is left.
     """
-    fits, new_book, new_free = plan_anew(
-        now, capacity, jobs, terms, order, book.parts > 0, behind[0], style
-    )
+    fits, new_book, new_free = plan_anew(now, capacity, jobs, terms, order, book.parts > 0, behind[0], style)
     if fits:
         return new_book, new_free
     for i in behind:
@@ -204,12 +187,8 @@ def mend(
         plan = room_for(free)
         written, finish = in_time(now, jobs, terms, free, i, plan, style)
         if finish == np.inf:
-            written, finish = as_fast_as_possible(
-                now, runner(jobs, i), terms, free, plan
-            )
-            j = _who_gives_way(
-                now, jobs, terms, order, i, book, free, style, finish - jobs.deadline[i]
-            )
+            written, finish = as_fast_as_possible(now, runner(jobs, i), terms, free, plan)
+            j = _who_gives_way(now, jobs, terms, order, i, book, free, style, finish - jobs.deadline[i])
             if j >= 0:
                 pair = _trade(now, jobs, terms, i, j, book, free, style)
                 book = write(book, i, pair.plan.at, pair.plan.size, pair.finish)
@@ -263,9 +242,7 @@ def _trade(
     if end == np.inf:
         parts, end = as_fast_as_possible(now, runner(jobs, j), terms, free, other)
     other = Segments(other.at[:parts], other.size[:parts])
-    return Pair(
-        plan, finish, other, end, take_segments(free, other.at, other.size, end, 1)
-    )
+    return Pair(plan, finish, other, end, take_segments(free, other.at, other.size, end, 1))
 
 
 @compiled
@@ -312,13 +289,9 @@ def make_do(
                 plan = room_for(free)
                 written, finish = in_time(now, jobs, terms, free, i, plan, style)
                 if finish == np.inf and late:
-                    written, finish = as_fast_as_possible(
-                        now, runner(jobs, i), terms, free, plan
-                    )
+                    written, finish = as_fast_as_possible(now, runner(jobs, i), terms, free, plan)
                 if finish < np.inf:
-                    new_book, free = reserve(
-                        new_book, free, i, plan, written, finish, finish
-                    )
+                    new_book, free = reserve(new_book, free, i, plan, written, finish, finish)
     return new_book, free
 
 
@@ -343,9 +316,7 @@ def admit(
     for k in range(len(newcomers)):
         i = newcomers[k]
         plan = room_for(free)
-        written, finish = smallest_share(
-            now, jobs.deadline[i], runner(jobs, i), terms, free, plan
-        )
+        written, finish = smallest_share(now, jobs.deadline[i], runner(jobs, i), terms, free, plan)
         if finish < np.inf:
             until = with_one_move(jobs, terms, i, plan, written, finish)
             book, free = reserve(book, free, i, plan, written, finish, until)
@@ -353,9 +324,7 @@ def admit(
             continue
         if possible_alone(now, capacity, jobs, terms, i):
             member[i] = True
-            fits, new_book, new_free = plan_anew(
-                now, capacity, jobs, terms, order, member, i, THRIFTY
-            )
+            fits, new_book, new_free = plan_anew(now, capacity, jobs, terms, order, member, i, THRIFTY)
             if fits:
                 book, free = new_book, new_free
                 continue
