@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.lab.experiments import a_trace
+from typer.testing import CliRunner
 
+from tenuto.cli.main import app
 from tenuto.errors import InputInvalid
 from tenuto.lab.cell import Cell
 from tenuto.lab.compare import compare, partners, results_at
@@ -70,3 +73,15 @@ def test_a_path_is_that_of_a_cell_or_of_an_experiment(cell: Cell, tmp_path: Path
         results_at(tmp_path)
     with pytest.raises(InputInvalid, match="no such directory"):
         results_at(tmp_path / "nowhere")
+
+
+def test_a_replays_directory_is_as_good_as_a_cell(cell: Cell, tmp_path: Path) -> None:
+    [result] = run(tmp_path / "out", cell)
+    command = ["replay", cell.trace, "-c", "n1g2", "-p", "fifo", "-q", "--out", str(tmp_path / "replayed")]
+
+    assert CliRunner().invoke(app, command).exit_code == 0
+
+    [replayed] = results_at(tmp_path / "replayed" / "few" / "fifo")
+    assert compare(result, replayed).jobs == ()
+    manifests = [json.loads((one.folder / "manifest.json").read_text()) for one in (result, replayed)]
+    assert manifests[0]["inputs"] == manifests[1]["inputs"]
