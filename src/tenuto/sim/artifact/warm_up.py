@@ -24,10 +24,13 @@ _CLUSTER = Cluster.regular("warm-up", nodes=2, slots=2)
 
 
 def _trace() -> Trace:
-    """Six jobs for four GPUs: they arrive together and apart, in time and late, with and without deadline."""
+    """Six jobs for four GPUs: they arrive together and apart, in time and late, with and without deadline.
+
+    The last one has time enough to be promised something even where estimates are generous.
+    """
     submitted = np.array([0.0, 0.0, 10.0, 400.0, 400.0, 900.0])
+    patience = np.array([1000.0, 1000.0, 1000.0, 1000.0, np.inf, 4000.0])
     count = len(submitted)
-    best_effort = np.array([False, False, False, False, True, False])
     return Trace(
         name="warm-up",
         source="warm-up",
@@ -36,8 +39,8 @@ def _trace() -> Trace:
         batch=frozen(np.full(count, 32)),
         submitted=frozen(submitted),
         steps=frozen(np.array([900.0, 900.0, 900.0, 900.0, 300.0, 900.0])),
-        deadline=frozen(np.where(best_effort, np.inf, submitted + 1000.0)),
-        best_effort=frozen(best_effort),
+        deadline=frozen(submitted + patience),
+        best_effort=frozen(patience == np.inf),
         requested=frozen(np.ones(count, dtype=np.int64)),
         duration=frozen(np.full(count, 900.0)),
         position=frozen(np.arange(count)),
