@@ -11,7 +11,7 @@ from tenuto.model.columns import Floats
 from tenuto.sim.artifact.pollux.draws import seeded
 from tenuto.sim.artifact.pollux.genomes import Genome, Problem
 from tenuto.sim.artifact.pollux.jobs import Job
-from tenuto.sim.artifact.pollux.search import GENERATIONS, PATIENCE, search
+from tenuto.sim.artifact.pollux.search import search
 
 
 class Allocator:
@@ -28,7 +28,7 @@ class Allocator:
         jobs = sorted(live, key=lambda job: (job.service, job.submitted))
         problem = self._problem(now, jobs)
         ancestors = self._ancestors(jobs, problem.now)
-        self._front, _ = search(problem, ancestors, GENERATIONS, PATIENCE, self._random)
+        self._front, _ = search(problem, ancestors, self._random)
         self._searched = [job.number for job in jobs]
         for job, allocation in zip(jobs, self._front[0], strict=True):
             if not np.array_equal(job.allocation, allocation):

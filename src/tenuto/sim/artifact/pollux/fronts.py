@@ -1,4 +1,7 @@
-"""Two objectives at once: fronts that nobody dominates, crowding, survival and tournaments (NSGA-II)."""
+"""Two objectives at once: fronts that nobody dominates, crowding, survival and tournaments (NSGA-II).
+
+Genomes are known by their slots; `value` has a row for each objective, both to be minimised.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,27 @@ _ALONE = 1e14
 
 
 @compiled
-def sort_into_fronts(order: Ints, value: Floats, rank: Ints) -> int:
-    """Rank genomes that come sorted by both objectives; 0 is the front. Return how many ranks there are."""
-    count = 0
-    last = np.zeros(len(order), dtype=np.int64)
-    for slot in order:
-        front = 0
-        while front < count:
-            best = last[front]
-            behind = value[best, 1] < value[slot, 1] or (
-                value[best, 1] == value[slot, 1] and value[best, 0] < value[slot, 0]
-            )
-            if not behind:
+def sort_slots(slots: Ints, first: Floats, second: Floats) -> None:
+    """Sort slots by one column, then by another; equals keep their order."""
+    for place in range(1, len(slots)):
+        slot = slots[place]
+        while place > 0:
+            other = slots[place - 1]
+            if first[other] < first[slot] or (first[other] == first[slot] and second[other] <= second[slot]):
                 break
+            slots[place] = other
+            place -= 1  # noqa: PLW2901 - the place moves with the slot
+        slots[place] = slot
+
+
+@compiled
+def sort_into_fronts(slots: Ints, value: Floats, rank: Ints) -> int:
+    """Rank slots that are sorted by both objectives; 0 is the front. Return how many ranks there are."""
+    count = 0
+    last = np.zeros(len(slots), dtype=np.int64)
+    for slot in slots:
+        front = 0
+        while front < count and _behind(value, slot, last[front]):
             front += 1
         last[front] = slot
         rank[slot] = front
@@ -34,78 +45,78 @@ def sort_into_fronts(order: Ints, value: Floats, rank: Ints) -> int:
 
 
 @compiled
-def sorted_slots(slots: Ints, value: Floats) -> Ints:
-    """Sort genomes by the first objective, then by the second."""
-    by_second = slots[np.argsort(value[slots, 1], kind="mergesort")]
-    return by_second[np.argsort(value[by_second, 0], kind="mergesort")]
+def _behind(value: Floats, slot: int, earlier: int) -> bool:
+    """Tell whether a slot is dominated by one that is sorted before it."""
+    if value[1, earlier] == value[1, slot]:
+        return bool(value[0, earlier] < value[0, slot])
+    return bool(value[1, earlier] < value[1, slot])
 
 
 @compiled
 def measure_crowding(front: Ints, value: Floats, crowding: Floats) -> None:
-    """Measure how far a sorted front's neighbours are; who equals an earlier one gets 0."""
-    size = len(front)
-    if size <= 2:
-        crowding[front] = _ALONE
-        return
-    distinct = np.zeros(size, dtype=np.int64)
+    """Measure how far the neighbours in a sorted front are; who equals an earlier one gets 0."""
+    distinct = np.zeros(len(front), dtype=np.int64)
     count = 0
-    for place in range(size):
-        slot = front[place]
+    for place in range(len(front)):
+        slot, before = front[place], front[max(place - 1, 0)]
         crowding[slot] = 0.0
-        previous = front[place - 1]
-        if place == 0 or value[slot, 0] != value[previous, 0] or value[slot, 1] != value[previous, 1]:
+        if place == 0 or value[0, slot] != value[0, before] or value[1, slot] != value[1, before]:
             distinct[count] = slot
             count += 1
-    width = value[distinct[count - 1], 0] - value[distinct[0], 0]
-    height = value[distinct[0], 1] - value[distinct[count - 1], 1]
+    width = value[0, distinct[count - 1]] - value[0, distinct[0]]
+    height = value[1, distinct[0]] - value[1, distinct[count - 1]]
     for place in range(count):
         slot = distinct[place]
         if place in (0, count - 1):
             crowding[slot] = _ALONE
         else:
             before, after = distinct[place - 1], distinct[place + 1]
-            crowding[slot] = (value[after, 0] - value[before, 0]) / width / 2.0
-            crowding[slot] += (value[before, 1] - value[after, 1]) / height / 2.0
+            crowding[slot] = (value[0, after] - value[0, before]) / width / 2.0
+            crowding[slot] += (value[1, before] - value[1, after]) / height / 2.0
 
 
 @compiled
 def survive(
     slots: Ints, value: Floats, rank: Ints, crowding: Floats, most: int, random: Random
 ) -> tuple[int, int]:
-    """Put the survivors first, rank by rank, the last rank by crowding. Return their number, and the front's."""
-    order = sorted_slots(slots, value)
-    fronts = sort_into_fronts(order, value, rank)
-    ranks = rank[order]
-    kept, first, filled = 0, 0, 0
+    """Put the survivors first, rank by rank. Return their number, and the front's.
+
+    Of the rank that has no place for all, the least crowded survive.
+    """
+    sort_slots(slots, value[0], value[1])
+    fronts = sort_into_fronts(slots, value, rank)
+    order = slots.copy()
+    begin, first = 0, 0
     for front in range(fronts):
-        members = order[ranks == front]
+        end = begin
+        for slot in order:
+            if rank[slot] == front:
+                slots[end] = slot
+                end += 1
+        members = slots[begin:end]
         measure_crowding(members, value, crowding)
-        if front == 0:
-            first = min(len(members), most)
-        if kept < most < kept + len(members):
-            members = _least_crowded_first(members, crowding, random)
-            members[: most - kept] = sorted_slots(members[: most - kept], value)
-        kept = min(kept + len(members), most)
-        slots[filled : filled + len(members)] = members
-        filled += len(members)
-    return kept, first
+        if begin < most < end:
+            _put_least_crowded_first(members, crowding, random)
+            sort_slots(slots[begin:most], value[0], value[1])
+        first = min(end, most) if front == 0 else first
+        begin = end
+    return min(len(slots), most), first
 
 
 @compiled
-def _least_crowded_first(members: Ints, crowding: Floats, random: Random) -> Ints:
+def _put_least_crowded_first(members: Ints, crowding: Floats, random: Random) -> None:
     """Sort by crowding, equals in any order."""
-    lots = np.zeros(len(members))
-    for place in range(len(members)):
-        lots[place] = uniform(random)
-    members = members[np.argsort(lots, kind="mergesort")]
-    return members[np.argsort(-crowding[members], kind="mergesort")]
+    lots = np.zeros(len(crowding))
+    for slot in members:
+        lots[slot] = uniform(random)
+    sort_slots(members, -crowding, lots)
 
 
 @compiled
 def winner(one: int, other: int, value: Floats, crowding: Floats, random: Random) -> int:
     """Choose who dominates, else who is less crowded, else anybody."""
-    better = value[one, 0] < value[other, 0] or value[one, 1] < value[other, 1]
-    worse = value[one, 0] > value[other, 0] or value[one, 1] > value[other, 1]
+    better = value[0, one] < value[0, other] or value[1, one] < value[1, other]
+    worse = value[0, one] > value[0, other] or value[1, one] > value[1, other]
     if better != worse:
         return one if better else other
     if crowding[one] != crowding[other]:

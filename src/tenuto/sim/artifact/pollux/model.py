@@ -157,7 +157,7 @@ def _descend(
         for _ in range(_HALVINGS):
             new = np.minimum(np.maximum(x + length * direction, lower), upper)
             new_error = _error(new, observed, gradient_s, step_s, new_slope)
-            if new_error <= error + 1e-4 * np.sum(slope * (new - x)):
+            if new_error <= error + 1e-4 * _dot(slope, new - x):
                 break
             length *= 0.5
         stuck = not error - new_error > _GOOD_ENOUGH * max(error, 1e-3)
@@ -175,24 +175,37 @@ def _descend(
 @compiled
 def _direction(curvature: Floats, slope: Floats, free: Flags) -> Floats:
     """Where to go: downhill among the parameters that are free to move, none of them far."""
-    downhill = -np.where(free, slope, 0.0)
-    direction = np.where(free, curvature @ downhill, 0.0)
-    if np.sum(direction * downhill) <= 0.0:
-        direction = downhill
-    longest = np.abs(direction).max()
+    downhill, direction = np.zeros(PARAMETERS), np.zeros(PARAMETERS)
+    for i in range(PARAMETERS):
+        downhill[i] = -slope[i] if free[i] else 0.0
+    longest = 0.0
+    for i in range(PARAMETERS):
+        direction[i] = _dot(curvature[i], downhill) if free[i] else 0.0
+        longest = max(longest, abs(direction[i]))
+    if _dot(direction, downhill) <= 0.0:
+        direction, longest = downhill, np.abs(downhill).max()
     return direction * (_LONGEST / longest) if longest > _LONGEST else direction
+
+
+@compiled
+def _dot(one: Floats, other: Floats) -> float:
+    total = 0.0
+    for i in range(PARAMETERS):
+        total += one[i] * other[i]
+    return total
 
 
 @compiled
 def _update(curvature: Floats, moved: Floats, turned: Floats) -> None:
     """Learn the inverse curvature from one step."""
-    product = np.sum(moved * turned)
+    product = _dot(moved, turned)
     if product <= 1e-12:
         return
-    spread = curvature @ turned
-    factor = (product + np.sum(turned * spread)) / product**2
+    spread = np.zeros(PARAMETERS)
+    for i in range(PARAMETERS):
+        spread[i] = _dot(curvature[i], turned)
+    factor = (product + _dot(turned, spread)) / product**2
     for i in range(PARAMETERS):
         for j in range(PARAMETERS):
-            curvature[i, j] += (
-                factor * moved[i] * moved[j] - (spread[i] * moved[j] + moved[i] * spread[j]) / product
-            )
+            learnt = (spread[i] * moved[j] + moved[i] * spread[j]) / product
+            curvature[i, j] += factor * moved[i] * moved[j] - learnt

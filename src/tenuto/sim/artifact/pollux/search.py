@@ -29,58 +29,62 @@ _TRIES = 10
 
 
 class Herd(NamedTuple):
-    """All genomes of a search, in slots; the first `alive` of the numbers in `slots` are the population."""
+    """All genomes of a search, in slots; the first of the numbers in `slots` are the population."""
 
     genomes: Genome
     slots: Ints
     names: NDArray[np.uint64]
     value: Floats
-    """Both objectives, to be minimised."""
+    """Both objectives by slot, to be minimised."""
     rank: Ints
     crowding: Floats
     pad: Ints
     """Three rows of numbers by node, for anything."""
 
 
-@compiled
 def search(
-    problem: Problem, ancestors: Genome, generations: int, patience: int, random: Random
+    problem: Problem, ancestors: Genome, random: Random, patience: int = PATIENCE
 ) -> tuple[Genome, int]:
     """Search from some genomes on. Return the front, the best first objective first, and the generations."""
-    herd = _herd(problem, ancestors)
+    herd = _herd(ancestors)
+    front, generations = _evolve(problem, herd, len(ancestors), patience, random)
+    return herd.genomes[herd.slots[:front]], generations
+
+
+def _herd(ancestors: Genome) -> Herd:
+    """Make room for parents, as many children and one to spare; the ancestors have the first slots."""
+    size = 2 * POPULATION + 1
+    genomes = np.zeros((size, *ancestors.shape[1:]), dtype=np.int8)
+    genomes[: len(ancestors)] = ancestors
+    return Herd(
+        genomes,
+        slots=np.arange(size),
+        names=np.zeros(size, dtype=np.uint64),
+        value=np.zeros((2, size)),
+        rank=np.zeros(size, dtype=np.int64),
+        crowding=np.zeros(size),
+        pad=np.zeros((3, ancestors.shape[2]), dtype=np.int64),
+    )
+
+
+@compiled
+def _evolve(problem: Problem, herd: Herd, ancestors: int, patience: int, random: Random) -> tuple[int, int]:
+    """Breed until the front is stable. Return its size and the number of generations."""
     count = 0
-    for place in range(len(ancestors)):
+    for place in range(ancestors):
         repair(herd.genomes[place], problem, herd.pad[0], herd.pad[1], random)
         count = _take(herd, problem, place, count)
     alive, front = _select(herd, count, random)
     changed = 0
-    for generation in range(1, generations):
+    for generation in range(1, GENERATIONS):
         before = _signature(herd, front)
         count = _breed(herd, problem, alive, random)
         alive, front = _select(herd, count, random)
         if _signature(herd, front) != before:
             changed = generation
         elif generation - changed >= patience:
-            return herd.genomes[herd.slots[:front]], generation + 1
-    return herd.genomes[herd.slots[:front]], generations
-
-
-@compiled
-def _herd(problem: Problem, ancestors: Genome) -> Herd:
-    """Make room for parents, as many children and one to spare; the ancestors have the first slots."""
-    size = 2 * POPULATION + 1
-    jobs, nodes = problem.now.shape
-    genomes = np.zeros((size, jobs, nodes), dtype=np.int8)
-    genomes[: len(ancestors)] = ancestors
-    return Herd(
-        genomes,
-        np.arange(size),
-        np.zeros(size, dtype=np.uint64),
-        np.zeros((size, 2)),
-        np.zeros(size, dtype=np.int64),
-        np.zeros(size),
-        np.zeros((3, nodes), dtype=np.int64),
-    )
+            return front, generation + 1
+    return front, GENERATIONS
 
 
 @compiled
@@ -88,7 +92,7 @@ def _take(herd: Herd, problem: Problem, place: int, count: int) -> int:
     """Judge the genome in the slot at a place and count it among the others, unless it equals one of them."""
     slots = herd.slots
     slot = slots[place]
-    name = judge(herd.genomes[slot], problem, herd.pad[2], herd.value[slot])
+    name = judge(herd.genomes[slot], problem, herd.pad[2], herd.value[:, slot])
     for other in slots[:count]:
         if herd.names[other] == name:
             return count
@@ -106,13 +110,14 @@ def _select(herd: Herd, count: int, random: Random) -> tuple[int, int]:
 @compiled
 def _signature(herd: Herd, front: int) -> tuple[float, float, int]:
     """The best first objective, and what the front's distinct points add up to."""
+    value = herd.value
     total, points = 0.0, 0
     for place in range(front):
-        slot, previous = herd.slots[place], herd.slots[place - 1]
-        if place == 0 or herd.value[slot, 0] != herd.value[previous, 0]:
-            total += herd.value[slot, 0] + herd.value[slot, 1]
+        slot, before = herd.slots[place], herd.slots[max(place - 1, 0)]
+        if place == 0 or value[0, slot] != value[0, before]:
+            total += value[0, slot] + value[1, slot]
             points += 1
-    return herd.value[herd.slots[0], 0], total, points
+    return value[0, herd.slots[0]], total, points
 
 
 @compiled
@@ -146,12 +151,12 @@ def _parents(herd: Herd, alive: int, count: int, random: Random) -> Ints:
     order = np.arange(alive)
     place = alive
     for couple in range(count):
-        pair = np.zeros(2, dtype=np.int64)
-        for side in range(2):
+        rivals = (0, 0)
+        for _ in range(2):
             if place == alive:
                 shuffle(random, order)
                 place = 0
-            pair[side] = herd.slots[order[place]]
+            rivals = (rivals[1], herd.slots[order[place]])
             place += 1
-        parents[couple] = winner(pair[0], pair[1], herd.value, herd.crowding, random)
+        parents[couple] = winner(rivals[0], rivals[1], herd.value, herd.crowding, random)
     return parents
