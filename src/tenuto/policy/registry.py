@@ -11,6 +11,7 @@ from tenuto.policy.edf import EDF, EDF_ADMISSION
 from tenuto.policy.elasticflow import ELASTICFLOW, ELASTICFLOW_NO_ADMISSION
 from tenuto.policy.fifo import FIFO
 from tenuto.policy.gandiva import GANDIVA
+from tenuto.policy.pollux import POLLUX
 from tenuto.policy.themis import THEMIS
 from tenuto.policy.tiresias import TIRESIAS
 
@@ -28,6 +29,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
             THEMIS,
             CHRONUS,
             CHRONUS_GREEDY,
+            POLLUX,
         )
     }
 )
