@@ -56,7 +56,7 @@ def assert_serves_everybody(jobs: Sequence[Ask], capacity: Sequence[int], chosen
     assert (sizes @ chosen <= capacity).all()
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(jobs=asks, capacity=capacities, eager=st.booleans())
 def test_a_plan_is_found_if_there_is_one_and_no_other_plan_is_better(
     jobs: list[Ask], capacity: list[int], eager: bool

@@ -11,7 +11,7 @@ from tenuto.model.columns import Flags, Ints
 from tenuto.model.snapshot import Snapshot
 from tenuto.policy.chronus.book import Book
 from tenuto.policy.chronus.clock import Clock, Work
-from tenuto.policy.chronus.greedy import packed, surely_too_much, take_latest
+from tenuto.policy.chronus.greedy import packed, surely_too_much
 
 Solve = Callable[[Ints, Ints, Ints, Ints, bool], Flags | None]
 """As `program.best_leases`; may give up."""
@@ -87,12 +87,13 @@ def _plan_alone(planning: Planning, row: int, need: int) -> bool:
     before = int(book.parts[row])
     book.parts[row] = 0
     room = book.room(clock, snap, int(work.available[row]))
-    leases = np.empty(need, dtype=np.int64)
-    if take_latest(int(snap.requested[row]), need, len(room), room, leases):
-        book.write(np.array([row]), np.array([need]), clock.first + leases)
-        return True
-    book.parts[row] = before
-    return False
+    rows, needs = np.array([row]), np.array([need])
+    leases = packed(snap.requested[rows], needs, work.available[rows], room)
+    if leases is None:
+        book.parts[row] = before
+        return False
+    book.write(rows, needs, clock.first + leases)
+    return True
 
 
 def _plan_anew(planning: Planning, need: Ints) -> bool:

@@ -42,12 +42,12 @@ def surely_too_much(size: Ints, need: Ints, available: Ints, capacity: Ints) -> 
     if (need > available).any():
         return True
     order = np.argsort(available, kind="stable")
-    offered = np.concatenate([[0], np.cumsum(capacity)])[available[order]]
+    offered = np.concatenate([[0], np.cumsum(np.maximum(capacity, 0))])[available[order]]
     return bool((np.cumsum((size * need)[order]) > offered).any())
 
 
 @compiled
-def take_latest(size: int, need: int, available: int, room: Ints, leases: Ints) -> bool:
+def _take_latest(size: int, need: int, available: int, room: Ints, leases: Ints) -> bool:
     """Give one job the latest leases that have room; False, and nothing changed, if they are too few."""
     found = 0
     for lease in range(min(available, len(room)) - 1, -1, -1):
@@ -69,6 +69,6 @@ def _pack(order: Ints, size: Ints, need: Ints, available: Ints, room: Ints, leas
     offset = np.cumsum(need) - need
     for i in order:
         own = leases[offset[i] : offset[i] + need[i]]
-        if not take_latest(size[i], need[i], available[i], room, own):
+        if not _take_latest(size[i], need[i], available[i], room, own):
             return False
     return True
