@@ -65,7 +65,7 @@ def draw_groups(canvas: Canvas, panels: Sequence[Panel], published: bool) -> Non
             axes.text(place, 0.03, "trace not there", rotation=90, ha="center", va="bottom", color=DARK)
     axes.set_xticks(range(len(places)), [str(place) for place in places])
     axes.tick_params(axis="x", length=0)
-    axes.set(ylim=(0, 1.04), xlim=(-0.5, len(places) - 0.5))
+    axes.set(ylim=(0, 1.12 if upwards else 1.05), xlim=(-0.5, len(places) - 0.5))
     plain(axes, panel)
     legend_above(axes, columns=7, extra=[_published_key()] if published else [])
 
