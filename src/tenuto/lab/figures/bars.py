@@ -40,7 +40,7 @@ def draw_one_each(canvas: Canvas, panels: Sequence[Panel], published: bool) -> N
     for position, one in enumerate(panel.series):
         _bars(axes, one, Stand((float(position),), WIDE), published=published)
     axes.set_xticks(range(len(panel.series)), [look_of(one.name).label for one in panel.series])
-    axes.set(ylim=(0, 1), xlim=(-0.6, len(panel.series) - 0.4))
+    axes.set(ylim=(0, 1.05), xlim=(-0.6, len(panel.series) - 0.4))
     plain(axes, panel)
     if panel.missing:
         say_not_there(axes, panel.missing)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from tenuto.lab.cell import Cell
@@ -17,6 +18,10 @@ from tenuto.sim.picture import blank_figure, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
+
+
+LETTERS_PER_INCH = 14
+"""Of a footnote."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,4 +125,5 @@ def _footnote(order: Order, figure: Figure) -> str:
     left_out = [policy for policy in figure.policies if policy in order.without]
     without = [f"Without {', '.join(left_out)}."] if left_out else []
     setting = f"Slot {figure.slot:g} s, {whose}."
-    return " ".join([setting, *figure.remarks, *without])
+    text = " ".join([setting, *figure.remarks, *without])
+    return "\n".join(wrap(text, int(LETTERS_PER_INCH * figure.size[0])))
