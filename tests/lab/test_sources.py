@@ -82,7 +82,6 @@ def test_the_same_files_elsewhere_make_the_same_cell(cell: Cell, tmp_path: Path)
         {"policy": "edf"},
         {"cluster": "n8g8"},
         {"overhead": "none"},
-        {"profiles": "t4"},
     ],
     ids=str,
 )

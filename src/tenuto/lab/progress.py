@@ -13,12 +13,14 @@ from tenuto.lab.task import Task
 from tenuto.lab.worker import Ended, Loaded, News, Progressed
 
 # How long a job takes in a replay, relative to the quickest policies; orders of magnitude are enough.
-_WEIGHTS = {"elasticflow": 4.0, "chronus": 10.0, "pollux": 100.0}
+_OURS = {"elasticflow": 2.0, "gandiva": 8.0, "themis": 10.0, "chronus": 12.0, "chronus-greedy": 10.0}
+_REFERENCE = {"elasticflow": 2.0, "themis": 10.0, "chronus": 5.0, "pollux": 200.0}
 
 
 def effort(task: Task) -> float:
     """Roughly how long a task will take."""
-    return task.jobs * _WEIGHTS.get(task.cell.policy, 1.0)
+    weights = _OURS if task.cell.compat is None else _REFERENCE
+    return task.jobs * weights.get(task.cell.policy, 1.0)
 
 
 class Bar:
