@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from typing import TYPE_CHECKING
 
 from tenuto.lab.figures.looks import look_of
@@ -40,6 +41,8 @@ def draw_steps(canvas: Canvas, panels: Sequence[Panel], published: bool) -> None
 
 def draw_counts(canvas: Canvas, panels: Sequence[Panel], published: bool) -> None:
     """Filled steps, each in front of the one before."""
+    from matplotlib.ticker import MaxNLocator
+
     del published
     axes = canvas.subplots()
     (panel,) = panels
@@ -49,13 +52,14 @@ def draw_counts(canvas: Canvas, panels: Sequence[Panel], published: bool) -> Non
         edges = [*begins, 2 * begins[-1] - begins[-2]]
         steps = axes.stairs(counts, edges, fill=True, color=look.colour, label=look.label)
         steps.set_gid(svg_id("line", one.name))
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     _finish(axes, panel)
 
 
 def _finish(axes: Axes, panel: Panel) -> None:
-    end = max((float(one.points[-1].x) for one in panel.series), default=48.0)
+    end = ceil(max((float(one.points[-1].x) for one in panel.series), default=48.0))
     step = next((hours for hours in TICKS if end / hours <= 16), TICKS[-1])
-    axes.set_xticks(range(0, int(end) + 1, step))
+    axes.set_xticks(range(0, end + 1, step))
     axes.set(xlim=(0, 1.01 * end), ylim=(0, None))
     plain(axes, panel)
     if panel.series:

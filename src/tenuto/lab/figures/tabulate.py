@@ -103,7 +103,7 @@ def admissions(runs: Runs) -> tuple[Panel, ...]:
         for name, chosen in (("submitted", since), ("admitted", since[jobs.admitted])):
             counts = np.histogram(chosen[chosen < edges[-1]], edges)[0]
             series.append(_line(name, edges[:-1] / HOUR, counts.astype(np.float64)))
-    return (_over_time(runs, series, "jobs in ten minutes"),)
+    return (_over_time(runs, series, "jobs in ten minutes", since="submission"),)
 
 
 def efficiency(runs: Runs) -> tuple[Panel, ...]:
@@ -150,11 +150,11 @@ def _best_effort_jct(runs: Runs, place: str, policy: str) -> float | None:
     return float(done.mean()) if len(done) else None
 
 
-def _over_time(runs: Runs, series: Sequence[Series], y_label: str) -> Panel:
+def _over_time(runs: Runs, series: Sequence[Series], y_label: str, since: str = "event") -> Panel:
     return Panel(
         name="",
         title="",
-        x_label="hours since the first event",
+        x_label=f"hours since the first {since}",
         y_label=y_label,
         series=tuple(series),
         missing=runs.missing,
