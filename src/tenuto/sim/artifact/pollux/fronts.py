@@ -11,22 +11,25 @@ from tenuto.compiled import compiled
 from tenuto.model.columns import Floats, Ints
 from tenuto.sim.artifact.pollux.draws import Random, uniform
 
+_GAPS = (132, 57, 23, 10, 4, 1)
 _ALONE = 1e14
 """The crowding distance at the ends of a front."""
 
 
 @compiled
 def sort_slots(slots: Ints, first: Floats, second: Floats) -> None:
-    """Sort slots by one column, then by another; equals keep their order."""
-    for place in range(1, len(slots)):
-        slot = slots[place]
-        while place > 0:
-            other = slots[place - 1]
-            if first[other] < first[slot] or (first[other] == first[slot] and second[other] <= second[slot]):
-                break
-            slots[place] = other
-            place -= 1  # noqa: PLW2901 - the place moves with the slot
-        slots[place] = slot
+    """Sort slots by one column, then by another (Shell's sort)."""
+    for gap in _GAPS:
+        for end in range(gap, len(slots)):
+            slot, place = slots[end], end
+            one, two = first[slot], second[slot]
+            while place >= gap:
+                other = slots[place - gap]
+                if first[other] < one or (first[other] == one and second[other] <= two):
+                    break
+                slots[place] = other
+                place -= gap
+            slots[place] = slot
 
 
 @compiled
@@ -90,9 +93,11 @@ def survive(
     for front in range(fronts):
         end = begin
         for slot in order:
-            if rank[slot] == front:
+            if rank[slot] == front or (rank[slot] > front and begin >= most):
                 slots[end] = slot
                 end += 1
+        if begin >= most:
+            break
         members = slots[begin:end]
         measure_crowding(members, value, crowding)
         if begin < most < end:

@@ -92,11 +92,12 @@ def _take(herd: Herd, problem: Problem, place: int, count: int) -> int:
     """Judge the genome in the slot at a place and count it among the others, unless it equals one of them."""
     slots = herd.slots
     slot = slots[place]
-    name = judge(herd.genomes[slot], problem, herd.pad[2], herd.value[:, slot])
+    first, second, name = judge(herd.genomes[slot], problem, herd.pad[2])
     for other in slots[:count]:
         if herd.names[other] == name:
             return count
     herd.names[slot] = name
+    herd.value[0, slot], herd.value[1, slot] = first, second
     slots[place], slots[count] = slots[count], slot
     return count + 1
 
@@ -128,11 +129,10 @@ def _breed(herd: Herd, problem: Problem, alive: int, random: Random) -> int:
         before = count
         parents = _parents(herd, alive, limit - count + (limit - count) % 2, random)
         for couple in range(0, len(parents), 2):
-            mother, father = parents[couple], parents[couple + 1]
-            first, second = herd.slots[count], herd.slots[count + 1]
+            children = (herd.slots[count], herd.slots[count + 1])
             cut = below(random, len(problem.now)) if uniform(random) < _CROSSED else 0
-            cross(herd.genomes[mother], herd.genomes[father], cut, herd.genomes[first], herd.genomes[second])
-            for child in (first, second):
+            cross(herd.genomes, (parents[couple], parents[couple + 1]), cut, children)
+            for child in children:
                 mutate(herd.genomes[child], problem, herd.pad[0], herd.pad[1], random)
                 repair(herd.genomes[child], problem, herd.pad[0], herd.pad[1], random)
             place = count
