@@ -17,7 +17,7 @@ def cheapest(price: Floats, sizes: Ints, capacity: int) -> Ints:
     rows, columns = price.shape
     least = np.zeros(capacity + 1)
     before = np.zeros(capacity + 1)
-    choice = np.zeros((rows, capacity + 1), dtype=np.int8)
+    choice = np.zeros((rows, capacity + 1), dtype=np.int16)
     for row in range(rows):
         before[:] = least
         least[:] = np.inf

@@ -70,6 +70,6 @@ class Allocator:
         still, before = {job.number for job in jobs}, set(self._searched)
         source = [row for row, number in enumerate(self._searched) if number in still]
         target = [row for row, job in enumerate(jobs) if job.number in before]
-        ancestors = np.zeros((len(self._front), *present.shape), dtype=np.int8)
+        ancestors = np.zeros((len(self._front), *present.shape), dtype=np.int16)
         ancestors[:, target] = self._front[:, source]
         return ancestors

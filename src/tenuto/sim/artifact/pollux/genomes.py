@@ -12,7 +12,7 @@ from tenuto.model.columns import Floats, Ints
 from tenuto.sim.artifact.pollux.draws import Random, below, mixed, shuffle, uniform
 from tenuto.sim.artifact.pollux.goodput import MORE_NODES, ONE_NODE
 
-Genome = NDArray[np.int8]
+Genome = NDArray[np.int16]
 """Replicas by job and node."""
 
 _RESET, _THIN, _CLEAR = 0.1, 0.1, 0.1

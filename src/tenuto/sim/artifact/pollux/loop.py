@@ -62,7 +62,7 @@ class _Cluster:
 def _jobs(workload: Workload) -> list[Job]:
     nodes = len(workload.cluster.slots)
     return [
-        Job(row, float(submitted), _training(workload, row), np.zeros(nodes, dtype=np.int8))
+        Job(row, float(submitted), _training(workload, row), np.zeros(nodes, dtype=np.int16))
         for row, submitted in enumerate(workload.trace.submitted)
     ]
 

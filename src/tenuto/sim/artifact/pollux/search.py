@@ -54,7 +54,7 @@ def search(
 def _herd(ancestors: Genome) -> Herd:
     """Make room for parents, as many children and one to spare; the ancestors have the first slots."""
     size = 2 * POPULATION + 1
-    genomes = np.zeros((size, *ancestors.shape[1:]), dtype=np.int8)
+    genomes = np.zeros((size, *ancestors.shape[1:]), dtype=np.int16)
     genomes[: len(ancestors)] = ancestors
     return Herd(
         genomes,
