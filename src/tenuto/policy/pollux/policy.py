@@ -88,7 +88,7 @@ def _lost(snap: Snapshot, past: History) -> Floats:
     """Seconds that each job has lost by changes after its first start."""
     then = rows_then(snap, past.number)
     before = carried(past.changed_at, then, -np.inf)
-    again = np.isfinite(before) & (snap.changed_at != before) & (snap.held > 0)
+    again = np.isfinite(before) & (snap.changed_at > before) & (snap.held > 0)
     paid = np.zeros(len(snap))
     paid[again] = np.maximum(snap.ready_at[again] - snap.changed_at[again], 0.0)
     return carried(past.lost, then, 0.0) + paid
