@@ -12,6 +12,7 @@ from tests.lab.experiments import CLUMSY, HOLDING, a_policy, a_trace
 import tenuto
 from tenuto.errors import InputInvalid
 from tenuto.lab.cell import Cell
+from tenuto.lab.fingerprints import hash_of_source
 from tenuto.lab.sources import Sources
 
 PROFILES = "model,global_batch,slots,steps_per_second\nresnet50,128,1,{speed}\nresnet50,128,2,9.0\n"
@@ -89,6 +90,24 @@ def test_another_parameter_makes_another_cell(change: dict[str, Any]) -> None:
     plain = Cell(trace="lab-200", policy="fifo")
 
     assert key(replace(plain, **change)) != key(plain)
+
+
+@pytest.mark.parametrize(
+    ("mended", "ours", "compat"),
+    [("policy/edf.py", True, True), ("sim/artifact/edf_loop.py", False, True), ("lab/run.py", False, False)],
+)
+def test_what_is_mended_makes_other_cells_where_it_decides(
+    tmp_path: Path, mended: str, ours: bool, compat: bool
+) -> None:
+    for name in ("policy/edf.py", "sim/loop.py", "sim/artifact/edf_loop.py", "lab/run.py"):
+        for state in ("before", "after"):
+            path = tmp_path / state / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(state if name == mended else "as ever")
+
+    before, after = tmp_path / "before", tmp_path / "after"
+    assert (hash_of_source(False, before) != hash_of_source(False, after)) is ours
+    assert (hash_of_source(True, before) != hash_of_source(True, after)) is compat
 
 
 def test_another_version_of_tenuto_makes_another_cell(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,16 +5,22 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import tenuto
 from tenuto.model.cluster import Cluster
 from tenuto.model.curve import Profiles
 from tenuto.policy.base import Policy
 from tenuto.sim.workload import Workload
 
 OURS = "tenuto."
-"""What the modules of our own policies begin with; tenuto's version speaks for them."""
+"""What the modules of our own policies begin with; the hash of our own source speaks for them."""
+
+ROOT = Path(tenuto.__file__).parent
+DECIDING = ("model", "policy", "rounds", "sim")
+"""The packages whose source decides what a replay gives."""
 
 
 def input_hashes(workload: Workload, policy: Policy, overhead: str) -> dict[str, str]:
@@ -40,6 +46,18 @@ def _own_source(policy: Policy) -> Path | None:
         return Path(inspect.getfile(decide))
     except TypeError:  # compiled, or built into Python
         return None
+
+
+@cache
+def hash_of_source(compat: bool, root: Path = ROOT) -> str:
+    """The SHA-256 of our own source, as far as a replay depends on it: a mended policy makes other cells."""
+    digest = hashlib.sha256()
+    for package in DECIDING:
+        for path in sorted((root / package).rglob("*.py")):
+            name = path.relative_to(root).as_posix()
+            if compat or not name.startswith("sim/artifact/"):
+                digest.update(name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
 
 
 def hash_of_file(path: Path) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import tenuto
 from tenuto.errors import InputInvalid
 from tenuto.lab.cell import Cell
-from tenuto.lab.fingerprints import hash_of, input_hashes
+from tenuto.lab.fingerprints import hash_of, hash_of_source, input_hashes
 from tenuto.lab.replay import check_policy, check_terms
 from tenuto.plugins import lack, policy_called
 from tenuto.policy.base import Policy
@@ -74,6 +74,7 @@ class Sources:
         policy = self.policy_of(cell)
         names = {
             "tenuto": tenuto.__version__,
+            "source": hash_of_source(cell.compat is not None),
             "trace": self.trace(cell.trace).name,
             "cluster": self.cluster(cell.cluster).name,
             "profiles": self.profiles(cell.profiles).name,
