@@ -29,7 +29,7 @@ from tenuto.sim.artifact.pollux.applications import (
 from tenuto.sim.artifact.pollux.draws import seeded
 from tenuto.sim.artifact.pollux.fronts import sort_into_fronts, sort_slots
 from tenuto.sim.artifact.pollux.genomes import Genome, Problem, repair
-from tenuto.sim.artifact.pollux.goodput import Limits, best_batch
+from tenuto.sim.artifact.pollux.goodput import Belief, Limits, best_batch
 from tenuto.sim.artifact.pollux.model import ALPHA_C, ALPHA_N, ALPHA_R, BETA_C, GAMMA, fit
 from tenuto.sim.artifact.pollux.search import search
 from tenuto.sim.artifact.pollux.truth import gradients, step_times
@@ -245,13 +245,13 @@ PARAMETERS = np.array([0.03, 0.0003, 0.05, 0.001, 0.01, 0.001, 1.5])
 
 
 def test_noisy_gradients_are_worth_a_larger_batch() -> None:
-    quiet, noisy = (best_batch(PARAMETERS, 1.0, var, LIMITS, 2, 8) for var in (0.1, 100.0))
+    quiet, noisy = (best_batch(Belief(PARAMETERS, 1.0, var, LIMITS), 2, 8) for var in (0.1, 100.0))
 
     assert noisy.local_batch > quiet.local_batch
 
 
 def test_a_lone_replica_takes_a_larger_batch_in_two_passes() -> None:
-    choice = best_batch(PARAMETERS, 1.0, 100.0, LIMITS, 1, 1)
+    choice = best_batch(Belief(PARAMETERS, 1.0, 100.0, LIMITS), 1, 1)
 
     assert choice.local_batch * (choice.extra_passes + 1) > LIMITS.initial
     assert choice.extra_passes >= 1
@@ -260,7 +260,7 @@ def test_a_lone_replica_takes_a_larger_batch_in_two_passes() -> None:
 @given(replicas=st.integers(1, 64), var=st.sampled_from([0.01, 1.0, 1e4]))
 @settings(max_examples=30)
 def test_a_chosen_batch_is_within_its_limits(replicas: int, var: float) -> None:
-    choice = best_batch(PARAMETERS, 1.0, var, LIMITS, 2 if replicas > 4 else 1, replicas)
+    choice = best_batch(Belief(PARAMETERS, 1.0, var, LIMITS), 2 if replicas > 4 else 1, replicas)
 
     assert choice.goodput > 0
     assert LIMITS.least_local <= choice.local_batch <= LIMITS.most_local

@@ -79,14 +79,13 @@ def measure_crowding(front: Ints, value: Floats, crowding: Floats) -> None:
 
 
 @compiled
-def survive(
-    slots: Ints, value: Floats, rank: Ints, crowding: Floats, most: int, random: Random
-) -> tuple[int, int]:
+def survive(slots: Ints, value: Floats, crowding: Floats, most: int, random: Random) -> tuple[int, int]:
     """Put the survivors first, rank by rank. Return their number, and the front's.
 
     Of the rank that has no place for all, the least crowded survive.
     """
     sort_slots(slots, value[0], value[1])
+    rank = np.zeros(len(crowding), dtype=np.int64)
     fronts = sort_into_fronts(slots, value, rank)
     order = slots.copy()
     begin, first = 0, 0

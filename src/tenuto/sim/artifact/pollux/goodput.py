@@ -28,6 +28,18 @@ class Limits(NamedTuple):
     most_local: int
 
 
+class Belief(NamedTuple):
+    """What an agent knows of its job."""
+
+    parameters: Floats
+    """The fitted model."""
+    sqr: float
+    """Squared norm of the gradients, as last seen."""
+    var: float
+    """Their variance."""
+    limits: Limits
+
+
 class Choice(NamedTuple):
     """What an agent chose for a placement."""
 
@@ -51,10 +63,9 @@ def split(limits: Limits, replicas: int, local: float, single: float) -> tuple[i
 
 
 @compiled
-def best_batch(
-    parameters: Floats, sqr: float, var: float, limits: Limits, nodes: int, replicas: int
-) -> Choice:
+def best_batch(belief: Belief, nodes: int, replicas: int) -> Choice:
     """Choose the batch with the highest goodput."""
+    parameters, limits = belief.parameters, belief.limits
     least = max(limits.initial, limits.least_local * replicas)
     ratio = log(limits.largest / least)
     log_sync = log(sync_time(parameters, nodes, replicas))
@@ -69,7 +80,7 @@ def best_batch(
             gradient = parameters[ALPHA_C] + parameters[BETA_C] * local
             log_step, _ = overlapped(log(gradient), log_sync, parameters[GAMMA])
             real_batch = replicas * local * (extra + 1)
-            useful = efficiency(sqr, var, real_batch / limits.initial)
+            useful = efficiency(belief.sqr, belief.var, real_batch / limits.initial)
             goodput = real_batch / (extra * gradient + exp(log_step)) * useful
         if goodput > best.goodput:
             best = Choice(goodput, local, extra)
@@ -84,11 +95,11 @@ def efficiency(sqr: float, var: float, scale: float) -> float:
 
 
 @compiled
-def goodputs(parameters: Floats, sqr: float, var: float, limits: Limits, per_node: int, most: int) -> Floats:
+def goodputs(belief: Belief, per_node: int, most: int) -> Floats:
     """Goodput by spread and replicas, up to so many of them; 0 where there is no such placement."""
     table = np.zeros((2, most + 1))
     for replicas in range(1, min(per_node, most) + 1):
-        table[ONE_NODE, replicas] = best_batch(parameters, sqr, var, limits, 1, replicas).goodput
+        table[ONE_NODE, replicas] = best_batch(belief, 1, replicas).goodput
     for replicas in range(2, most + 1):
-        table[MORE_NODES, replicas] = best_batch(parameters, sqr, var, limits, 2, replicas).goodput
+        table[MORE_NODES, replicas] = best_batch(belief, 2, replicas).goodput
     return table

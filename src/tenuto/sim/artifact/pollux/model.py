@@ -7,6 +7,7 @@ one pair of numbers across nodes and one within a node. The two overlap by a pow
 from __future__ import annotations
 
 from math import exp, log, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,10 +36,20 @@ _RESTARTS = 3
 """How often what was learnt about curvature is forgotten when it helps no more."""
 
 
+class Steps(NamedTuple):
+    """What the model is fitted to."""
+
+    observed: Ints
+    """For each step a row of nodes, replicas and local batch."""
+    log_gradient: Floats
+    """Logarithm of the seconds of a gradient."""
+    log_step: Floats
+
+
 def fit(observed: Ints, gradient_s: Floats, step_s: Floats) -> Floats:
     """Fit the parameters to steps: one row of nodes, replicas and local batch for each, and its two times."""
     point, lower, upper = _terms(observed, gradient_s)
-    x = _descend(point, lower, upper, observed, np.log(gradient_s), np.log(step_s))
+    x = _descend(point, lower, upper, Steps(observed, np.log(gradient_s), np.log(step_s)))
     fitted = np.exp(x)
     fitted[GAMMA] = x[GAMMA]
     if (observed[:, NODES] <= 1).all():
@@ -91,9 +102,10 @@ def overlapped(gradient: float, sync: float, gamma: float) -> tuple[float, float
 
 
 @compiled
-def _error(x: Floats, observed: Ints, gradient_s: Floats, step_s: Floats, slope: Floats) -> float:
+def _error(x: Floats, steps: Steps, slope: Floats) -> float:
     """What is minimised, from logarithms; `slope` is overwritten with its gradient."""
-    count = len(gradient_s)
+    observed, gradient_s, step_s = steps
+    count = len(observed)
     p = np.exp(x)
     gamma = x[GAMMA]
     first, second = np.zeros(PARAMETERS), np.zeros(PARAMETERS)
@@ -144,19 +156,17 @@ def _held_back(x: Floats, slope: Floats, lower: Floats, upper: Floats) -> Flags:
 
 
 @compiled
-def _descend(
-    point: Floats, lower: Floats, upper: Floats, observed: Ints, gradient_s: Floats, step_s: Floats
-) -> Floats:
+def _descend(point: Floats, lower: Floats, upper: Floats, steps: Steps) -> Floats:
     """Minimise by a quasi-Newton method (BFGS), with every step cut off at the bounds."""
     x, slope, new_slope = point.copy(), np.zeros(PARAMETERS), np.zeros(PARAMETERS)
-    error = _error(x, observed, gradient_s, step_s, slope)
+    error = _error(x, steps, slope)
     curvature, fresh, restarts = np.eye(PARAMETERS), True, 0
     for _ in range(_ITERATIONS):
         direction = _direction(curvature, slope, ~_held_back(x, slope, lower, upper))
         length = 1.0
         for _ in range(_HALVINGS):
             new = np.minimum(np.maximum(x + length * direction, lower), upper)
-            new_error = _error(new, observed, gradient_s, step_s, new_slope)
+            new_error = _error(new, steps, new_slope)
             if new_error <= error + 1e-4 * _dot(slope, new - x):
                 break
             length *= 0.5

@@ -36,7 +36,6 @@ class Herd(NamedTuple):
     names: NDArray[np.uint64]
     value: Floats
     """Both objectives by slot, to be minimised."""
-    rank: Ints
     crowding: Floats
     pad: Ints
     """Three rows of numbers by node, for anything."""
@@ -61,7 +60,6 @@ def _herd(ancestors: Genome) -> Herd:
         slots=np.arange(size),
         names=np.zeros(size, dtype=np.uint64),
         value=np.zeros((2, size)),
-        rank=np.zeros(size, dtype=np.int64),
         crowding=np.zeros(size),
         pad=np.zeros((3, ancestors.shape[2]), dtype=np.int64),
     )
@@ -105,7 +103,7 @@ def _take(herd: Herd, problem: Problem, place: int, count: int) -> int:
 @compiled
 def _select(herd: Herd, count: int, random: Random) -> tuple[int, int]:
     """Let the fittest survive. Return how many did, and how many of them are the front."""
-    return survive(herd.slots[:count], herd.value, herd.rank, herd.crowding, POPULATION, random)
+    return survive(herd.slots[:count], herd.value, herd.crowding, POPULATION, random)
 
 
 @compiled

@@ -12,6 +12,7 @@ from tenuto.sim.artifact.pollux.applications import Application, Nodes
 from tenuto.sim.artifact.pollux.goodput import (
     MORE_NODES,
     ONE_NODE,
+    Belief,
     Limits,
     best_batch,
     efficiency,
@@ -95,9 +96,8 @@ class Measured(Training):
     progress: float = 0.0
     seen: dict[tuple[int, int, int], tuple[float, float]] = field(default_factory=dict)
     """Steps that were timed: nodes, replicas and local batch, with the seconds of a gradient and of a step."""
-    parameters: Floats | None = None
-    noise: tuple[float, float] = (0.0, 0.0)
-    """Squared norm and variance of the gradients, as last seen."""
+    belief: Belief | None = None
+    """Nothing before the first step."""
     tried: int = 0
     """The most replicas that it has run on."""
     _table: Floats | None = None
@@ -121,8 +121,8 @@ class Measured(Training):
         """Choose the batch."""
         limits, replicas = self.limits, sum(placement)
         batch = _ALONE.get(self.application.name, 0)
-        if batch == 0 and self.parameters is not None:
-            choice = best_batch(self.parameters, *self.noise, limits, len(placement), replicas)
+        if batch == 0 and self.belief is not None:
+            choice = best_batch(self.belief, len(placement), replicas)
             local, extra = choice.local_batch, choice.extra_passes
         else:
             batch = batch or max(limits.initial, limits.least_local * replicas)
@@ -154,34 +154,38 @@ class Measured(Training):
         batch = replicas * self.local_batch * (self.extra_passes + 1)
         scale = batch / self.application.initial_batch
         noise = gradients(self.application, batch, self.epoch)
-        if noise != self.noise:
-            self.noise, self._table = noise, None
-        key = (len(placement), replicas, self.local_batch)
-        if key not in self.seen:
-            self._learn(key, (gradient, step))
+        self._learn((len(placement), replicas, self.local_batch), (gradient, step), noise)
         return efficiency(*noise, scale) * scale / (step + gradient * self.extra_passes)
 
-    def _learn(self, key: tuple[int, int, int], times: tuple[float, float]) -> None:
+    def _learn(
+        self, key: tuple[int, int, int], times: tuple[float, float], noise: tuple[float, float]
+    ) -> None:
+        """Take the newest gradients for true; fit the model anew if this was never timed before."""
+        if self.belief is not None and key in self.seen:
+            if noise != (self.belief.sqr, self.belief.var):
+                self.belief = Belief(self.belief.parameters, *noise, self.limits)
+                self._table = None
+            return
         self.seen[key] = times
         seconds = np.array(list(self.seen.values()))
-        self.parameters = fit(np.array(list(self.seen)), seconds[:, 0].copy(), seconds[:, 1].copy())
+        parameters = fit(np.array(list(self.seen)), seconds[:, 0].copy(), seconds[:, 1].copy())
+        self.belief = Belief(parameters, *noise, self.limits)
         self.tried = max(self.tried, key[1])
         self._table = None
 
     def goodputs(self) -> Floats:
         """By the fitted model; before anything was seen, as if all GPUs were worth the same."""
-        if self.parameters is None:
+        if self.belief is None:
             return np.array([[0.0, 1.0], [0.0, 0.0]])
         if self._table is None:
-            self._table = goodputs(self.parameters, *self.noise, self.limits, self.per_node, self.most())
+            self._table = goodputs(self.belief, self.per_node, self.most())
         return self._table
 
     def goodput_of(self, fair: int) -> float:
         """By the model too."""
-        if self.parameters is None:
+        if self.belief is None:
             return float(fair)
-        fair = min(fair, self._most_by_batch())
-        return best_batch(self.parameters, *self.noise, self.limits, 1, fair).goodput
+        return best_batch(self.belief, 1, min(fair, self._most_by_batch())).goodput
 
     def speedup(self, placement: Nodes) -> float:
         """By the model; before anything was seen, as if all GPUs were worth the same."""
