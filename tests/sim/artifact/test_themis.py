@@ -18,6 +18,7 @@ from tenuto.sim.artifact import Revision, replay
     "run",
     [
         Run("figure10/themis", "100jobs_1500lam", "n16g8", 240),
+        Run("figure11_0.3/themis", "200jobs_900lam_0.3", "n8g8", 240),
         Run("functional_resnet_cifar/themis", "resnet_cifar_trace", "n1g8", 240),
     ],
     ids=lambda run: run.name,
@@ -47,18 +48,25 @@ def test_figure_10_has_a_round_every_slot_even_when_idle() -> None:
     assert np.array_equal(outcome.events.time, np.arange(3086) * 240.0)
 
 
-@pytest.mark.parametrize(
-    ("run", "met"),
-    [
-        (Run("figure8a/themis", "elasticVpollux_e", "n16g4", 60, "t4"), 61),
-        (Run("figure8b_cluster10/themis", "cluster10", "n32g8", 60), 123),
-    ],
-    ids=["8a", "cluster10"],
-)
-def test_as_many_deadlines_are_met_as_the_reference_meets(shared: Path, run: Run, met: int) -> None:
+def test_cluster_10_meets_as_many_deadlines_as_the_specification_says(shared: Path) -> None:
+    run = Run("figure8b_cluster10/themis", "cluster10", "n32g8", 60)
+
     _, outcome = run.replay(shared)
 
-    assert np.count_nonzero(outcome.met) == met
+    assert np.count_nonzero(outcome.met) == 123
+
+
+def test_figure_8a_meets_as_many_deadlines_as_published(shared: Path) -> None:
+    """61 of 195. The reference's own run here was stopped with 48 met and 106 missed; its solver had run out of
+    digits in nearly every round by then, so that another one need not agree about every job."""
+    run = Run("figure8a/themis", "elasticVpollux_e", "n16g4", 60, "t4")
+
+    _, outcome = run.replay(shared)
+
+    ended = outcome.finished <= 4002345
+    assert np.count_nonzero(outcome.met) == 61
+    assert np.count_nonzero(outcome.met & ended) == 48
+    assert abs(np.count_nonzero(~outcome.met & ended) - 106) <= 1
 
 
 def test_a_job_ends_with_the_round_in_which_its_work_is_done() -> None:
