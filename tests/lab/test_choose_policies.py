@@ -113,10 +113,12 @@ def test_all_goes_without_it_and_says_so(built_in: dict[str, Policy]) -> None:
     assert choice.remarks == (f"Left out: {refused('fifo')}.",)
 
 
-def test_the_references_semantics_do_not_need_it(built_in: dict[str, Policy]) -> None:
+def test_the_references_semantics_need_it_too(built_in: dict[str, Policy]) -> None:
     built_in["edf"] = replace(POLICIES["edf"], requires=("absent",))
 
-    assert names(choose("edf", compat=True)) == ["edf"]
+    assert "policy edf needs absent" in refused("edf", compat=True)
+    assert "edf" not in names(choose("all", compat=True))
+    assert choose("all", compat=True).remarks == (f"Left out: {refused('edf')}.",)
 
 
 def test_somebody_elses_policy_names_its_own_packages(

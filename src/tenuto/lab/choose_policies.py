@@ -42,7 +42,7 @@ def choose(text: str, settings: Sequence[str] = (), *, compat: bool = False) -> 
     if text == ALL:
         policies, remarks = _all(compat=compat)
     else:
-        policies = _named(text, compat=compat)
+        policies = _named(text)
     if settings and compat:
         raise InputInvalid(
             "--compat replays the reference with its own settings", remedy="Leave --set or --compat out"
@@ -59,20 +59,18 @@ def choose(text: str, settings: Sequence[str] = (), *, compat: bool = False) -> 
 
 def _all(*, compat: bool) -> tuple[tuple[Policy, ...], tuple[str, ...]]:
     """Every policy that can be used, and a word about the others."""
-    policies = tuple(all_policies().values())
-    if compat:
-        return tuple(policy for policy in policies if policy.name in artifact.POLICIES), ()
+    known = all_policies().values()
+    policies = tuple(policy for policy in known if not compat or policy.name in artifact.POLICIES)
     problems = {policy.name: problem for policy in policies if (problem := lack(policy))}
     usable = tuple(policy for policy in policies if policy.name not in problems)
     return usable, tuple(f"Left out: {problem}." for problem in problems.values())
 
 
-def _named(text: str, *, compat: bool) -> tuple[Policy, ...]:
+def _named(text: str) -> tuple[Policy, ...]:
     found: dict[str, Policy] = {}
     for name in dict.fromkeys(part.strip() for part in text.split(",")):
         policy = policy_called(name)
-        # The reference is reproduced without the packages that our own policies need.
-        if not compat and (problem := lack(policy)):
+        if problem := lack(policy):
             raise problem
         if name.endswith(SUFFIX) and policy.name in found:
             raise InputInvalid(

@@ -140,9 +140,9 @@ def _policies(
             remarks += told
         elif isinstance(entry.value, dict):
             for name, settings in entry.entries("").items():
-                chosen += _tuned(Written(name, settings.place), settings, folder, compats)
+                chosen += _tuned(Written(name, settings.place), settings, folder)
         else:
-            chosen += _tuned(entry, None, folder, compats)
+            chosen += _tuned(entry, None, folder)
     return tuple(chosen), tuple(dict.fromkeys(remarks))
 
 
@@ -158,12 +158,12 @@ def _everyone(compats: Compats) -> tuple[list[Chosen], list[str]]:
     return [Chosen(name, only=tuple(known)) for name, known in semantics.items()], remarks
 
 
-def _tuned(entry: Written, settings: Written | None, folder: Path, compats: Compats) -> list[Chosen]:
+def _tuned(entry: Written, settings: Written | None, folder: Path) -> list[Chosen]:
     """A policy by name or file, once for each combination of the listed settings."""
     text = str(folder / entry.text()) if entry.text().endswith(SUFFIX) else entry.text()
     with entry.blamed():
         policy = policy_called(text)
-        if None in compats and (problem := lack(policy)):
+        if problem := lack(policy):
             raise problem
     name = text if text.endswith(SUFFIX) else policy.name
     if settings is None or settings.value is None:

@@ -47,7 +47,7 @@ class Sources:
 
     def policy_of(self, cell: Cell) -> Policy:
         """The cell's policy with the cell's settings."""
-        return self.policy(cell.policy, cell.settings, cell.compat is not None)
+        return self.policy(cell.policy, cell.settings)
 
     def check(self, cell: Cell) -> None:
         """Refuse inputs that can be used in no cell."""
@@ -94,9 +94,8 @@ def _trace(text: str) -> Trace:
     return read_trace(find_trace(text))
 
 
-def _policy(name: str, settings: tuple[tuple[str, Any], ...], compat: bool) -> Policy:
+def _policy(name: str, settings: tuple[tuple[str, Any], ...]) -> Policy:
     policy = policy_called(name)
-    # The reference is reproduced without the packages that our own policies need.
-    if not compat and (problem := lack(policy)):
+    if problem := lack(policy):
         raise problem
     return tuned(policy, dict(settings))
