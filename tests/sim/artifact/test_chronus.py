@@ -140,3 +140,10 @@ def test_layouts_hold_every_running_job() -> None:
 def test_a_slot_must_divide_a_lease() -> None:
     with pytest.raises(InputInvalid, match="does not divide a lease of 240 s"):
         told([Submitted()], "chronus-greedy", slot=100)
+
+
+def test_without_a_solver_chronus_names_the_policy_that_needs_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tenuto.sim.artifact.chronus.replay.find_spec", lambda name: None)
+
+    with pytest.raises(InputInvalid, match=r"highspy.*chronus-greedy"):
+        told([Submitted()], "chronus")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
 
@@ -25,6 +26,11 @@ _AT_A_TIME = 1000
 
 def replay_chronus(workload: Workload, order: Order) -> Outcome:
     """Plan every lease anew as an integer program, greedily where it is too large or has no answer."""
+    if find_spec("highspy") is None:
+        raise InputInvalid(
+            "chronus plans leases with highspy, not installed here",
+            remedy="Install what is missing: pip install 'tenuto[lab]'; or choose chronus-greedy",
+        )
     return _replay(workload, order, solving=True)
 
 
