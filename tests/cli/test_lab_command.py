@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,28 @@ def test_a_run_ends_with_the_table_of_all_cells(workplace: Path) -> None:
     assert (first.split()[0], second.split()[0]) == ("edf", "fifo")
     assert f"The results are in {workplace / 'two'}." in result.stderr
     assert run("report", "two").stdout == result.stdout
+
+
+def test_a_second_laboratory_leaves_the_first_ones_notes_alone(workplace: Path) -> None:
+    run("run", "two.yaml")
+    note = (workplace / "two/experiment.json").read_bytes()
+    drawn = {"generate": {"jobs": 5, "interarrival": 600, "max_slots": 2}}
+    an_experiment(workplace / "two.yaml", traces=[drawn])
+    with (workplace / "two/.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        assert "another laboratory" in refused("run", "two.yaml").problem
+
+    assert (workplace / "two/experiment.json").read_bytes() == note
+    assert not (workplace / "two/traces").exists()
+
+
+def test_a_place_where_nothing_can_be_written_is_refused(workplace: Path) -> None:
+    (workplace / "file").write_text("in the way")
+
+    error = refused("run", "two.yaml", "--out", "file/below")
+
+    assert "nothing can be written here" in error.problem
 
 
 def test_a_finished_experiment_is_only_told_again(workplace: Path) -> None:

@@ -12,7 +12,7 @@ from tenuto import plugins
 from tenuto.errors import InputInvalid
 from tenuto.lab.cell import Cell
 from tenuto.lab.experiment import Experiment
-from tenuto.lab.folder import CONTENTS, prepare_experiment, write_contents
+from tenuto.lab.folder import CONTENTS, check_experiment, settle_experiment
 from tenuto.lab.read_experiment import read_experiment
 from tenuto.policy.registry import POLICIES
 from tenuto.sim import artifact
@@ -89,7 +89,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
         overhead=str(tmp_path / "cost.json"),
     )
     assert experiment.out == tmp_path / "../runs"
-    assert len(prepare_experiment(experiment, dry=True).tasks) == 1
+    assert len(check_experiment(experiment).tasks) == 1
 
 
 def test_results_lie_beside_the_file_under_its_name(tmp_path: Path) -> None:
@@ -144,22 +144,26 @@ def test_all_goes_without_policies_that_need_missing_packages(
 GENERATE = "traces:\n- generate: {jobs: 5, interarrival: 600, seed: [1, 2], max_slots: 2}\nclusters: n1g2\n"
 
 
-def prepared(experiment: Experiment, *, dry: bool) -> list[str]:
-    return [task.folder.name for task in prepare_experiment(experiment, dry=dry).tasks]
+def checked(experiment: Experiment) -> list[str]:
+    return [task.folder.name for task in check_experiment(experiment).tasks]
+
+
+def settled(experiment: Experiment) -> list[str]:
+    return [task.folder.name for task in settle_experiment(experiment, check_experiment(experiment)).tasks]
 
 
 def test_traces_are_drawn_as_wished_and_written_once(tmp_path: Path) -> None:
     experiment = read_experiment(written(tmp_path, GENERATE))
 
-    planned = prepared(experiment, dry=True)
+    planned = checked(experiment)
     assert not experiment.out.exists()
-    assert prepared(experiment, dry=False) == planned
+    assert settled(experiment) == planned
 
     files = sorted((experiment.out / "traces").iterdir())
     assert [file.name for file in files] == ["generated-5-seed-1.csv", "generated-5-seed-2.csv"]
     before = [file.read_bytes() for file in files]
     assert len(set(before)) == 2
-    assert prepared(read_experiment(written(tmp_path, GENERATE)), dry=False) == planned
+    assert settled(read_experiment(written(tmp_path, GENERATE))) == planned
     assert [file.read_bytes() for file in files] == before
 
 
@@ -167,7 +171,7 @@ def test_nothing_is_written_before_all_input_is_checked(tmp_path: Path) -> None:
     experiment = read_experiment(written(tmp_path, GENERATE + "parameters: {overhead: dear}\n"))
 
     with pytest.raises(InputInvalid, match="dear"):
-        prepare_experiment(experiment, dry=False)
+        check_experiment(experiment)
 
     assert not experiment.out.exists()
 
@@ -226,9 +230,9 @@ def test_an_empty_file_is_no_experiment(tmp_path: Path) -> None:
 
 def test_the_contents_name_the_cells_in_the_order_of_the_experiment(tmp_path: Path) -> None:
     experiment = read_experiment(an_experiment(tmp_path / "exp.yaml", policies=["fifo", "edf"]))
-    tasks = prepare_experiment(experiment, dry=False).tasks
+    experiment.out.mkdir()
 
-    write_contents(experiment.name, experiment.out, tasks)
+    settle_experiment(experiment, check_experiment(experiment))
 
     noted = json.loads((experiment.out / CONTENTS).read_text(encoding="utf-8"))
     assert noted["name"] == "exp"

@@ -17,11 +17,11 @@ from tenuto.cli.lab_tables import print_rows
 from tenuto.errors import CellsFailed
 from tenuto.lab.experiment import Experiment
 from tenuto.lab.files import as_json as rows_as_json
-from tenuto.lab.folder import prepare_experiment, read_contents, write_contents
+from tenuto.lab.folder import check_experiment, read_contents, settle_experiment
 from tenuto.lab.read_experiment import read_experiment
 from tenuto.lab.report import rows_of
 from tenuto.lab.results import load_result
-from tenuto.lab.run import Prepared, run_prepared
+from tenuto.lab.run import Prepared, alone_in, run_prepared
 
 app = typer.Typer(
     name="lab",
@@ -62,12 +62,13 @@ def run(
     plan = read_experiment(experiment).at(out)
     for remark in plan.remarks:
         typer.echo(remark, err=True)
-    prepared = prepare_experiment(plan, dry=dry_run)
+    prepared = check_experiment(plan)
     if dry_run:
         _print_plan(plan, prepared, as_json=as_json)
         return
-    write_contents(plan.name, plan.out, prepared.tasks)
-    failure = _run(plan, prepared, processes=processes, quiet=quiet, force=force)
+    with alone_in(plan.out):
+        prepared = settle_experiment(plan, prepared)
+        failure = _run(prepared, processes=processes, quiet=quiet, force=force)
     if any(load_result(task.folder) for task in prepared.tasks):
         rows = rows_of(read_contents(plan.out).results)
         if as_json:
@@ -79,12 +80,10 @@ def run(
         raise failure
 
 
-def _run(
-    plan: Experiment, prepared: Prepared, *, processes: int | None, quiet: bool, force: bool
-) -> CellsFailed | None:
+def _run(prepared: Prepared, *, processes: int | None, quiet: bool, force: bool) -> CellsFailed | None:
     """Run what is to be run; say how to go on if somebody presses Ctrl-C."""
     try:
-        run_prepared(prepared, plan.out, processes=processes, show_progress=not quiet, again=force)
+        run_prepared(prepared, processes=processes, show_progress=not quiet, again=force)
     except KeyboardInterrupt:
         done = sum(load_result(task.folder) is not None for task in prepared.tasks)
         typer.echo(

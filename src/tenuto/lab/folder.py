@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from tenuto.errors import InputInvalid, Place
 from tenuto.lab.experiment import TRACES, Experiment
 from tenuto.lab.results import Result, load_result
 from tenuto.lab.run import Prepared, prepare
-from tenuto.lab.task import CELLS, Task
+from tenuto.lab.task import CELLS
 from tenuto.sim.whole_file import whole_file
 
 CONTENTS = "experiment.json"
@@ -29,25 +28,23 @@ class Contents:
     """Cells that have not been run to the end."""
 
 
-def prepare_experiment(experiment: Experiment, *, dry: bool) -> Prepared:
-    """Find and check all cells; write the generated traces only if everything can be used, and not if dry."""
-    if all(source.generated is None for source in experiment.sources):
-        return prepare(experiment.cells(experiment.out), experiment.out)
+def check_experiment(experiment: Experiment) -> Prepared:
+    """Find and check all cells without leaving anything behind."""
     with tempfile.TemporaryDirectory() as elsewhere:
         experiment.write_traces(Path(elsewhere))
-        prepared = prepare(experiment.cells(Path(elsewhere)), experiment.out)
-    if dry:
-        return prepared
-    experiment.write_traces(experiment.out / TRACES)
-    return prepare(experiment.cells(experiment.out / TRACES), experiment.out)
+        return prepare(experiment.cells(Path(elsewhere)), experiment.out)
 
 
-def write_contents(name: str, out: Path, tasks: Sequence[Task]) -> None:
-    """Note which cells an experiment has, before they are run."""
-    out.mkdir(parents=True, exist_ok=True)
-    with whole_file(out / CONTENTS) as stream:
-        json.dump({"name": name, "cells": [task.folder.name for task in tasks]}, stream, indent=2)
-        stream.write("\n")
+def settle_experiment(experiment: Experiment, checked: Prepared) -> Prepared:
+    """Write the generated traces and a note of all cells, before they are run."""
+    prepared = checked
+    if any(source.generated is not None for source in experiment.sources):
+        experiment.write_traces(experiment.out / TRACES)
+        prepared = prepare(experiment.cells(experiment.out / TRACES), experiment.out)
+    note = {"name": experiment.name, "cells": [task.folder.name for task in prepared.tasks]}
+    with whole_file(experiment.out / CONTENTS) as stream:
+        stream.write(json.dumps(note, indent=2) + "\n")
+    return prepared
 
 
 def read_contents(out: Path) -> Contents:

@@ -67,37 +67,36 @@ def run_cells(
     A cell that fails does not keep the others from being run; in the end CellsFailed tells of it. Without
     a number of processes there are as many as cores; one process is this one.
     """
-    return run_prepared(prepare(cells, out), out, processes=processes, show_progress=show_progress)
+    prepared = prepare(cells, out)
+    with alone_in(out):
+        return run_prepared(prepared, processes=processes, show_progress=show_progress)
 
 
 def run_prepared(
-    prepared: Prepared,
-    out: Path,
-    *,
-    processes: int | None = None,
-    show_progress: bool = True,
-    again: bool = False,
+    prepared: Prepared, *, processes: int | None = None, show_progress: bool = True, again: bool = False
 ) -> list[Result]:
-    """Run those of the prepared tasks that are not finished yet, or all of them again."""
+    """Run those of the prepared tasks that are not finished yet, or all of them again.
+
+    The caller sees to it that nobody else writes there meanwhile (`alone_in`).
+    """
     failed = dict(prepared.refused)
-    with _alone_in(out):
-        if again:
-            prepared.forget()
-        todo = prepared.unfinished()
-        with Bar(todo, visible=show_progress and bool(todo)) as bar:
+    if again:
+        prepared.forget()
+    todo = prepared.unfinished()
+    with Bar(todo, visible=show_progress and bool(todo)) as bar:
 
-            def watch(task: Task, news: News) -> None:
-                bar.watch(task, news)
-                if isinstance(news, Ended) and news.reason is not None:
-                    failed[str(task.cell)] = news.reason
+        def watch(task: Task, news: News) -> None:
+            bar.watch(task, news)
+            if isinstance(news, Ended) and news.reason is not None:
+                failed[str(task.cell)] = news.reason
 
-            wanted = min(processes or len(os.sched_getaffinity(0)), len(todo))
-            if wanted > 1:
-                Pool(todo, wanted, watch).run()
-            else:
-                bench = Bench()
-                for task in todo:
-                    _run_here(bench, task, watch)
+        wanted = min(processes or len(os.sched_getaffinity(0)), len(todo))
+        if wanted > 1:
+            Pool(todo, wanted, watch).run()
+        else:
+            bench = Bench()
+            for task in todo:
+                _run_here(bench, task, watch)
     if failed:
         raise CellsFailed(failed, len(prepared.tasks) + len(prepared.refused))
     return [result for task in prepared.tasks if (result := load_result(task.folder)) is not None]
@@ -119,7 +118,7 @@ def _run_here(bench: Bench, task: Task, watch: Watch) -> None:
 
 
 @contextmanager
-def _alone_in(out: Path) -> Iterator[None]:
+def alone_in(out: Path) -> Iterator[None]:
     """Keep a second laboratory out of the directory; the lock ends with the process, however that ends."""
     try:
         out.mkdir(parents=True, exist_ok=True)
