@@ -6,6 +6,7 @@ import fcntl
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,11 @@ from tenuto.cli.main import app
 from tenuto.errors import CellsFailed, InputInvalid
 from tenuto.lab import run as lab_run
 from tenuto.lab.cell import Cell
+from tenuto.lab.pool import Pool
 from tenuto.lab.results import Result, load_result
 from tenuto.lab.run import run_cells
+from tenuto.lab.task import Task
+from tenuto.lab.worker import Ended, News
 
 
 @pytest.fixture
@@ -178,6 +182,22 @@ def test_a_process_that_is_killed_takes_only_its_cell_with_it(cells: list[Cell],
     assert name == "dying on few, n1g2"
     assert reason == "its process was killed by SIGKILL; was there too little memory?"
     assert len(times_of(tmp_path / "out")) == 2
+
+
+def test_a_process_that_is_killed_when_its_work_is_done_does_no_harm(
+    cells: list[Cell], tmp_path: Path
+) -> None:
+    prepared = lab_run.prepare(cells[:1], tmp_path / "out")
+
+    def kill_when_done(_task: Task, news: News) -> None:
+        if isinstance(news, Ended):
+            for process in active_children():
+                process.kill()
+                process.join()
+
+    Pool(prepared.tasks, 1, kill_when_done).run()
+
+    assert prepared.unfinished() == []
 
 
 def test_a_second_laboratory_is_kept_out(cells: list[Cell], tmp_path: Path) -> None:

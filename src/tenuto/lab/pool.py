@@ -49,7 +49,8 @@ class Pool:
                 self._hand_out()
                 self._listen()
             for worker in self._workers:
-                worker.pipe.send(None)
+                with suppress(ConnectionError):  # it may have died idle
+                    worker.pipe.send(None)
         except BaseException:
             for worker in self._workers:
                 worker.process.terminate()
