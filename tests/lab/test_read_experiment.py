@@ -182,6 +182,8 @@ MISTAKES = {
         "traces: lab-200\nparameters:\n  slot: 60\n  marjin: 0.1\n", 4, "marjin", "Did you mean margin?"
     ),
     "a trace": ("traces:\n- lab-200\n- lab-20\n", 3, "lab-20", "Did you mean lab-200?"),
+    "no trace": ("traces:\n- {}\n", 2, "no trace", "generate"),
+    "no policies": ("traces: lab-200\npolicies: {}\n", 2, "no policies", "elasticflow"),
     "a file": ("traces:\n- no/where.csv\n", 2, "where.csv", "path of a file"),
     "a policy": ("traces: lab-200\npolicies: [edf,\n  fifoo]\n", 3, "fifoo", "Did you mean fifo?"),
     "a setting": (

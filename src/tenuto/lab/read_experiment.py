@@ -69,8 +69,12 @@ def _sources(written: Written, folder: Path) -> tuple[Source, ...]:
 
 def _sources_of(entry: Written, folder: Path) -> Iterator[Source]:
     if isinstance(entry.value, dict):
-        generator = entry.mapping((GENERATE,))[GENERATE]
-        for generated in read_generated(generator):
+        entries = entry.mapping((GENERATE,))
+        if GENERATE not in entries:
+            entry.refuse(
+                "there is no trace in it", "Write a name, a file, or generate: {jobs: 100, interarrival: 900}"
+            )
+        for generated in read_generated(entries[GENERATE]):
             yield Source(generated.name, "", generated)
         return
     text = _found(entry, folder)
@@ -143,6 +147,8 @@ def _policies(
                 chosen += _tuned(Written(name, settings.place), settings, folder)
         else:
             chosen += _tuned(entry, None, folder)
+    if not chosen:
+        written.refuse("there are no policies", "Write policies: [elasticflow, edf], or leave the key out")
     return tuple(chosen), tuple(dict.fromkeys(remarks))
 
 
