@@ -152,6 +152,13 @@ def test_a_report_is_written_in_the_form_that_its_name_tells(workplace: Path, su
     assert (workplace / f"tafel.{suffix}").read_bytes() == content
 
 
+@pytest.mark.parametrize("suffix", ["csv", "txt"])
+def test_a_report_cannot_be_written_where_there_is_no_directory(suffix: str) -> None:
+    run("run", "two.yaml")
+
+    assert "cannot be written" in refused("report", "two", "--out", f"nowhere/tafel.{suffix}").problem
+
+
 def test_a_report_tells_what_is_not_finished(workplace: Path) -> None:
     run("run", "two.yaml")
     next((workplace / "two").rglob("manifest.json")).unlink()

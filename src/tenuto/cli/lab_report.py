@@ -18,6 +18,7 @@ from tenuto.lab.compare import compare as compare_results
 from tenuto.lab.files import TEXTS, Format, format_for, write_rows
 from tenuto.lab.folder import read_contents
 from tenuto.lab.report import averaged, rows_of
+from tenuto.sim.whole_file import whole_file
 
 REPORT_EXAMPLE = "Example: tenuto lab report runs --by trace,policy --out table.csv"
 COMPARE_EXAMPLE = "Example: tenuto lab compare before after --jobs"
@@ -53,7 +54,7 @@ def report(
         )
     if out is not None:
         if chosen is Format.TABLE:
-            with out.open("w", encoding="utf-8") as stream:
+            with whole_file(out) as stream:
                 print_rows(Console(file=stream), rows, contents.name)
         else:
             write_rows(rows, out, chosen)
