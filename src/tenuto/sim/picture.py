@@ -29,16 +29,23 @@ def check_picture(path: Path) -> None:
         )
 
 
-def blank_figure(path: Path, size: tuple[float, float]) -> Figure:
-    """Begin a picture for a file."""
-    check_picture(path)
+def check_drawing() -> None:
+    """Refuse to draw where matplotlib is missing, before any work is done for it."""
     # Imported here, because it takes longer than everything else that a command does.
     try:
-        from matplotlib.figure import Figure
+        import matplotlib.figure  # noqa: F401
     except ImportError:
         raise InputInvalid(
             "pictures need matplotlib, which is not installed", remedy="Install it: pip install 'tenuto[lab]'"
         ) from None
+
+
+def blank_figure(path: Path, size: tuple[float, float]) -> Figure:
+    """Begin a picture for a file."""
+    check_picture(path)
+    check_drawing()
+    from matplotlib.figure import Figure
+
     return Figure(figsize=size, layout="constrained")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -223,6 +224,15 @@ def test_what_is_not_there_is_named_with_what_to_do(tmp_path: Path) -> None:
 def test_data_must_be_a_directory(tmp_path: Path) -> None:
     with pytest.raises(InputInvalid, match="not a directory"):
         find_traces(Order(figures=(SMALL["8a"],), out=tmp_path, data=tmp_path / "nowhere"))
+
+
+def test_without_matplotlib_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+
+    with pytest.raises(InputInvalid, match=r"pip install 'tenuto\[lab\]'"):
+        find_traces(Order(figures=(SMALL["8a"],), out=tmp_path / "out"))
+
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_policy_left_out_is_neither_run_nor_drawn(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 from tenuto.lab.cell import Cell
 from tenuto.lab.figures.figure import Figure, Runs
@@ -14,11 +13,7 @@ from tenuto.lab.figures.marks import DARK
 from tenuto.lab.figures.numbers import Panel, csv_text, write_csv
 from tenuto.lab.figures.sources import Found, GeneratedTrace, check_data, find_public, write_generated
 from tenuto.lab.run import run_cells
-from tenuto.sim.picture import blank_figure, save
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Canvas
-
+from tenuto.sim.picture import blank_figure, check_drawing, save
 
 LETTERS_PER_INCH = 14
 """Of a footnote."""
@@ -61,7 +56,8 @@ class Files:
 
 
 def find_traces(order: Order) -> Files:
-    """Find or draw the traces of all figures."""
+    """Find or draw the traces of all figures, unless they could not be made into pictures."""
+    check_drawing()
     check_data(order.data)
     found: dict[str, Found] = {}
     for trace in (group.trace for figure in order.figures for group in figure.groups):
@@ -77,17 +73,15 @@ def find_traces(order: Order) -> Files:
 
 def draw_figures(order: Order, files: Files) -> list[Drawn]:
     """Run what has not been run yet, then draw every figure."""
-    # Begun before the runs, so that a missing matplotlib is told at once.
-    canvases = [blank_figure(order.out / "figure.png", figure.size) for figure in order.figures]
     wanted = [_cells_of(figure, order, files) for figure in order.figures]
     # Figures share runs; each cell is asked for once.
     cells = list(dict.fromkeys(cell for own in wanted for cell in own.values()))
     done = run_cells(cells, order.out, processes=order.processes, show_progress=order.show_progress)
     results = dict(zip(cells, done, strict=True))
     drawn = []
-    for figure, canvas, own in zip(order.figures, canvases, wanted, strict=True):
+    for figure, own in zip(order.figures, wanted, strict=True):
         found = {where: results[cell] for where, cell in own.items()}
-        drawn.append(_draw(canvas, order, Runs(figure, order.policies(figure), order.compat, found)))
+        drawn.append(_draw(order, Runs(figure, order.policies(figure), order.compat, found)))
     return drawn
 
 
@@ -101,13 +95,14 @@ def _cells_of(figure: Figure, order: Order, files: Files) -> dict[tuple[str, str
     }
 
 
-def _draw(canvas: Canvas, order: Order, runs: Runs) -> Drawn:
+def _draw(order: Order, runs: Runs) -> Drawn:
     figure = runs.figure
     panels = figure.tabulate(runs)
     stem = order.out / f"figure-{figure.name}{'' if order.compat is None else '-' + order.compat}"
     files = tuple(stem.with_name(stem.name + suffix) for suffix in (".csv", ".png", ".svg"))
     numbers, *pictures = files
     write_csv(panels, numbers)
+    canvas = blank_figure(pictures[0], figure.size)
     figure.draw(canvas, panels, order.compat is not None)
     canvas.suptitle(figure.title, fontsize="large")
     canvas.supxlabel(_footnote(order, figure), fontsize="small", color=DARK)
