@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from tenuto.cli.replay import Compat
 from tenuto.errors import InputInvalid
 from tenuto.lab.figures.catalogue import FIGURES
 from tenuto.lab.figures.figure import GREEDY, Figure
@@ -23,13 +23,6 @@ EXAMPLES = (
     "Examples: tenuto lab figure 10 · tenuto lab figure 8a 9 10 11 --compat artifact --data traces "
     "--without pollux"
 )
-
-
-class Compat(StrEnum):
-    """Whose semantics the runs use instead of ours."""
-
-    ARTIFACT = "artifact"
-    ARTIFACT_2022 = "artifact-2022"
 
 
 def figure(
@@ -103,7 +96,8 @@ def _left_out(names: Iterable[str], figures: Sequence[Figure]) -> frozenset[str]
     for one in figures:
         if needed := wanted & set(one.indispensable):
             raise InputInvalid(
-                f"figure {one.name} is told relative to {', '.join(needed)}", remedy="Do not leave it out"
+                f"figure {one.name} is told relative to {', '.join(sorted(needed))}",
+                remedy="Do not leave it out",
             )
     return wanted
 
