@@ -11,12 +11,13 @@ from tenuto.model.cost import Cost
 from tenuto.model.snapshot import Rules
 from tenuto.policy.fifo import FIFO
 from tenuto.sim.draw_timeline import Stretch, Timeline, draw_timelines, stretches
+from tenuto.sim.early_stop import EarlyStop
 from tenuto.sim.loop import simulate
 
 pytest.importorskip("matplotlib")
 
 
-def a_timeline() -> Timeline:
+def a_timeline(early_stop: EarlyStop | None = None) -> Timeline:
     """Two jobs of four slots side by side, then one of eight."""
     jobs = [
         a_job(left=400.0, size=4),
@@ -25,7 +26,12 @@ def a_timeline() -> Timeline:
     ]
     workload = a_workload(jobs=jobs)
     outcome = simulate(
-        workload, FIFO, cost=Cost.by_size(workload.sizes, lambda _: 0.0), rules=Rules(), layouts=True
+        workload,
+        FIFO,
+        cost=Cost.by_size(workload.sizes, lambda _: 0.0),
+        rules=Rules(),
+        layouts=True,
+        early_stop=early_stop,
     )
     return Timeline("fifo", workload, outcome)
 
@@ -38,6 +44,12 @@ def test_every_stretch_is_a_job_on_neighbouring_slots_until_something_changes() 
         Stretch(job=1, begin=0.0, end=200.0, slot=4, slots=4),
         Stretch(job=2, begin=200.0, end=300.0, slot=0, slots=8),
     ]
+
+
+def test_who_still_runs_when_a_replay_is_ended_early_is_shown_until_then() -> None:
+    found = stretches(a_timeline(EarlyStop("finished", 1)).outcome)
+
+    assert Stretch(job=1, begin=0.0, end=100.0, slot=4, slots=4) in found
 
 
 def test_the_picture_names_the_jobs_and_counts_the_deadlines(tmp_path: Path) -> None:

@@ -73,6 +73,9 @@ def stretches(outcome: Outcome) -> Iterator[Stretch]:
             yield Stretch(block[0], open_since.pop(block), now, block[1], block[2])
         for block in blocks:
             open_since.setdefault(block, now)
+    # Who still runs when a replay is ended early.
+    for (job, slot, slots), begin in open_since.items():
+        yield Stretch(job, begin, float(time[-1]), slot, slots)
 
 
 def _blocks(layout: Ints) -> Iterator[tuple[int, int, int]]:
