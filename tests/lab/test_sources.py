@@ -94,12 +94,24 @@ def test_another_parameter_makes_another_cell(change: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     ("mended", "ours", "compat"),
-    [("policy/edf.py", True, True), ("sim/artifact/edf_loop.py", False, True), ("lab/run.py", False, False)],
+    [
+        ("policy/edf.py", True, True),
+        ("sim/artifact/edf_loop.py", False, True),
+        ("data/pollux/speeds.csv", False, True),
+        ("lab/run.py", False, False),
+    ],
 )
 def test_what_is_mended_makes_other_cells_where_it_decides(
     tmp_path: Path, mended: str, ours: bool, compat: bool
 ) -> None:
-    for name in ("policy/edf.py", "sim/loop.py", "sim/artifact/edf_loop.py", "lab/run.py"):
+    files = (
+        "policy/edf.py",
+        "sim/loop.py",
+        "sim/artifact/edf_loop.py",
+        "data/pollux/speeds.csv",
+        "lab/run.py",
+    )
+    for name in files:
         for state in ("before", "after"):
             path = tmp_path / state / name
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -21,6 +21,8 @@ OURS = "tenuto."
 ROOT = Path(tenuto.__file__).parent
 DECIDING = ("model", "policy", "rounds", "sim")
 """The packages whose source decides what a replay gives."""
+REFERENCE_ONLY = ("sim/artifact", "data/pollux")
+"""What only the reference's semantics read: its loops, and the measurements of Pollux."""
 
 
 def input_hashes(workload: Workload, policy: Policy, overhead: str) -> dict[str, str]:
@@ -52,11 +54,12 @@ def _own_source(policy: Policy) -> Path | None:
 def hash_of_source(compat: bool, root: Path = ROOT) -> str:
     """The SHA-256 of our own source, as far as a replay depends on it: a mended policy makes other cells."""
     digest = hashlib.sha256()
-    for package in DECIDING:
-        for path in sorted((root / package).rglob("*.py")):
-            name = path.relative_to(root).as_posix()
-            if compat or not name.startswith("sim/artifact/"):
-                digest.update(name.encode() + b"\0" + path.read_bytes())
+    paths = [path for package in DECIDING for path in (root / package).rglob("*.py")]
+    paths += (root / "data/pollux").glob("*.csv")
+    for path in sorted(paths):
+        name = path.relative_to(root).as_posix()
+        if compat or not name.startswith(REFERENCE_ONLY):
+            digest.update(name.encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
 
