@@ -74,6 +74,16 @@ def test_a_lease_is_worth_its_length_less_the_cost_of_a_start(policy: Policy) ->
 
 
 @both
+@pytest.mark.parametrize("seconds", [0.0, 1e-8])
+def test_even_next_to_nothing_is_promised_a_lease(policy: Policy, seconds: float) -> None:
+    snap = a_snapshot(jobs=[replace(on(8, seconds, deadline=200), new=True)])
+
+    verdict = run_round(snap, with_lease(policy)).verdicts[0]
+
+    assert (verdict.answer, verdict.expected) == (Answer.ADMITTED, 200.0)
+
+
+@both
 def test_the_margin_is_added_to_the_work(policy: Policy) -> None:
     snap = a_snapshot(jobs=[replace(on(8, 185, deadline=200), new=True)], rules=Rules(margin=0.1))
 

@@ -49,7 +49,7 @@ def keep(planning: Planning) -> None:
 
 def admit(planning: Planning, row: int) -> bool:
     """Promise a newcomer its leases beside all others', if need be by planning everybody anew."""
-    need = int(planning.work.need[row])
+    need = max(int(planning.work.need[row]), 1)  # a promise is at least one lease
     if need > planning.work.available[row]:
         return False
     if _plan_alone(planning, row, need):
