@@ -104,6 +104,7 @@ def test_a_policy_is_found_by_its_name_and_its_alias(site: Path) -> None:
 BROKEN = {
     "no such module": ("x = 1", "absent:decide", "ModuleNotFoundError: No module named 'absent'"),
     "an error in it": ("1 / 0", "broken:decide", "ZeroDivisionError: division by zero"),
+    "an end in it": ("raise SystemExit(3)", "broken:decide", "SystemExit: 3"),
     "no such name": ("x = 1", "broken:decide", "AttributeError"),
     "not a policy": ("x = 1", "broken:x", "is neither a Policy nor a function, but of type int"),
     "a class": ("class X: pass", "broken:X", "is neither a Policy nor a function, but of type type"),

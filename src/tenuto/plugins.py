@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import sys
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import EntryPoint, entry_points
@@ -19,7 +20,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from tenuto.errors import InputInvalid, Place
+from tenuto.errors import InputInvalid, Place, PlanRefused, TenutoError
 from tenuto.policy.base import Policy
 from tenuto.policy.registry import POLICIES, policy_named
 from tenuto.suggest import did_you_mean
@@ -106,7 +107,7 @@ def _brought(entries: Iterable[EntryPoint]) -> Policy:
     repair = f"Repair or uninstall {_package(entry)}"
     try:
         found = entry.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputInvalid(f"{where} cannot be loaded ({_told(error)})", remedy=repair) from error
     policy = _as_policy(found, entry.name, where, repair)
     if policy.name != entry.name:
@@ -142,13 +143,36 @@ def _module_in(path: Path) -> ModuleType:
     sys.modules[file] = module
     try:
         loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputInvalid(
             f"the file cannot be run ({_told(error)})",
             remedy="Correct it and try again",
             place=Place(str(path), _line_in(file, error)),
         ) from error
     return module
+
+
+@contextmanager
+def mistakes_explained(policy: Policy) -> Iterator[None]:
+    """Let a policy that is not ours fail with its file and line; what ours do wrong is our bug, and stays one."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        explained = isinstance(error, TenutoError) and not isinstance(error, PlanRefused)
+        # Whoever is told how far a replay has come may be gone; that is no mistake of the policy.
+        if policy.name in POLICIES or explained or isinstance(error, ConnectionError):
+            raise
+        file = _file_of(policy)
+        problem = str(error) if isinstance(error, PlanRefused) else f"{policy.name} failed ({_told(error)})"
+        raise InputInvalid(
+            problem, remedy="Correct it and try again", place=Place(file, _line_in(file, error))
+        ) from error
+
+
+def _file_of(policy: Policy) -> str:
+    """Where a policy's function, or the class of its value, was written."""
+    module = sys.modules.get(getattr(policy.decide, "__module__", None) or "")
+    return getattr(module, "__file__", None) or f"policy {policy.name}"
 
 
 class _AsWritten(SourceFileLoader):
@@ -158,14 +182,14 @@ class _AsWritten(SourceFileLoader):
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
-def _line_in(file: str, error: Exception) -> int | None:
+def _line_in(file: str, error: BaseException) -> int | None:
     if isinstance(error, SyntaxError) and error.filename == file:
         return error.lineno
     frames = traceback.extract_tb(error.__traceback__)
     return next((frame.lineno for frame in reversed(frames) if frame.filename == file), None)
 
 
-def _told(error: Exception) -> str:
+def _told(error: BaseException) -> str:
     text = error.msg if isinstance(error, SyntaxError) else str(error)
     return f"{type(error).__name__}: {text}".replace("\n", " ")
 

@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 
 import tenuto
 from tenuto.cli.main import app
-from tenuto.errors import InputInvalid
+from tenuto.errors import InputInvalid, Place
 from tenuto.lab import replay as lab_replay
 from tenuto.policy.registry import POLICIES
 from tenuto.sim import artifact
@@ -37,16 +37,6 @@ SOURCES = str(Path(tenuto.__file__).parents[1])
 
 # The bundled trace on a cluster that is too small for it.
 LAB = ("lab-200", "--cluster", "n8g8")
-
-
-@pytest.fixture(autouse=True)
-def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty directory to work in, and an empty library outside of it."""
-    directory = tmp_path / "arbeit"
-    directory.mkdir()
-    monkeypatch.chdir(directory)
-    monkeypatch.setenv("TENUTO_HOME", str(tmp_path / "library"))
-    return directory
 
 
 def invoke(*arguments: str) -> Result:
@@ -205,6 +195,35 @@ def test_a_file_is_a_policy_too(workplace: Path) -> None:
     mine, fifo = results(*LAB, "--policy", "./mine.py,fifo")
 
     assert mine | {"policy": "fifo"} == fifo
+
+
+MISTAKES = {
+    "an exception": ("def decide(snap):\n    return snap.tomorrow\n", 2, "mine failed (AttributeError"),
+    "too many arguments": ("def decide(snap, more):\n    return None\n", None, "mine failed (TypeError"),
+    "no decision": ("def decide(snap):\n    return 3\n", None, "mine returned 3"),
+    "an end": ("def decide(snap):\n    raise SystemExit(0)\n", 2, "mine failed (SystemExit"),
+}
+
+
+@pytest.mark.parametrize(("text", "line", "told"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_a_mistake_in_ones_own_policy_is_told_with_its_line(
+    workplace: Path, text: str, line: int | None, told: str
+) -> None:
+    (workplace / "mine.py").write_text(text)
+
+    problem = refused(*LAB, "--policy", "./mine.py")
+
+    assert problem.problem.startswith(told)
+    assert problem.place == Place(str(workplace / "mine.py"), line)
+
+
+def test_a_mistake_in_one_of_ours_stays_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(lab_replay, "warm_up", fail)
+
+    assert isinstance(invoke(*LAB, "--policy", "fifo").exception, ZeroDivisionError)
 
 
 def test_what_is_set_is_told_in_the_title_and_in_the_manifest(workplace: Path) -> None:

@@ -9,6 +9,7 @@ from math import isfinite
 
 from tenuto.errors import InputInvalid
 from tenuto.model.snapshot import Placement, Rules
+from tenuto.plugins import mistakes_explained
 from tenuto.policy.base import Policy
 from tenuto.sim import artifact
 from tenuto.sim.cost import load_cost
@@ -73,7 +74,8 @@ def check_policy(policy: Policy, terms: Terms) -> None:
 def load_kernels(policy: Policy, terms: Terms) -> float:
     """Load or compile what a replay needs; return the CPU seconds that took."""
     if terms.compat is None:
-        return warm_up(policy, terms.rules)
+        with mistakes_explained(policy):
+            return warm_up(policy, terms.rules)
     begun = time.process_time()
     artifact.warm_up(policy.name)
     return time.process_time() - begun
@@ -97,12 +99,13 @@ def _outcome(workload: Workload, policy: Policy, terms: Terms, tell: Tell) -> Ou
             seed=terms.rules.seed,
             progress=tell,
         )
-    return simulate(
-        workload,
-        policy,
-        cost=load_cost(terms.overhead, workload.sizes, workload.cluster),
-        rules=terms.rules,
-        layouts=terms.layouts,
-        progress=tell,
-        early_stop=terms.early_stop,
-    )
+    with mistakes_explained(policy):
+        return simulate(
+            workload,
+            policy,
+            cost=load_cost(terms.overhead, workload.sizes, workload.cluster),
+            rules=terms.rules,
+            layouts=terms.layouts,
+            progress=tell,
+            early_stop=terms.early_stop,
+        )
