@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from typing import Annotated
 
 import typer
@@ -41,6 +42,10 @@ def options(
     """Elastic deep-learning training that holds its deadlines."""
 
 
+OUR_BUG = 70
+"""EX_SOFTWARE of <sysexits.h>."""
+
+
 def main() -> None:
     """Run the program; errors that we can explain end it with one sentence and a code."""
     try:
@@ -50,3 +55,7 @@ def main() -> None:
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.exit(0)
+    except Exception:  # noqa: BLE001  whatever it is, it is ours, and whoever mends it needs all of it
+        traceback.print_exc()
+        sys.stderr.write("tenuto: this is a bug of ours. Please report it with the lines above\n")
+        sys.exit(OUR_BUG)
