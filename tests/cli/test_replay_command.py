@@ -413,6 +413,8 @@ def test_another_policy_may_join_earlier_results(workplace: Path) -> None:
 
 IMPOSSIBLE = {
     "layouts without a place": ("--gpu-layout",),
+    "two pictures in one file": ("--picture", "bild.png", "--timeline", "bild.png"),
+    "a seed that no kernel can hold": ("--seed", str(2**63), "--placement", "random"),
     "two traces in one picture": ("one.csv", "--picture", "bild.png"),
     "two traces of one name": ("other/lab-200.csv", "--out", "runs"),
     "results below a file": ("--out", "one.csv"),

@@ -49,6 +49,8 @@ class Outputs:
                     remedy="Choose another name, or overwrite it with --force",
                     place=Place(str(picture)),
                 )
+        if self.picture is not None and self.picture == self.timeline:
+            raise InputInvalid("--picture and --timeline name the same file", remedy="Give them two names")
         if self._pictures() and len(traces) > 1:
             raise InputInvalid("a picture shows one trace", remedy="Replay the traces one by one")
 

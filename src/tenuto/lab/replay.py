@@ -50,6 +50,8 @@ def check_terms(terms: Terms) -> None:
     rules = terms.rules
     if not isfinite(rules.interval) or not isfinite(rules.margin):
         raise InputInvalid("--slot and --margin are finite", remedy="Give a large number instead")
+    if rules.seed >= 2**63:
+        raise InputInvalid("the seed is too large", remedy="Give one below 2**63")
     if terms.compat is None:
         return
     if terms.overhead not in ("default", "artifact"):
