@@ -65,6 +65,12 @@ def test_all_means_every_policy() -> None:
     assert choose("all").remarks == ()
 
 
+def test_ones_own_can_be_compared_with_all(tmp_path: Path, built_in: dict[str, Policy]) -> None:
+    (tmp_path / "mine.py").write_text("def decide(snap): ...\n")
+
+    assert names(choose(f"fifo,{tmp_path}/mine.py,all")) == [*built_in, "mine"]
+
+
 def test_with_the_references_semantics_all_means_those_that_it_has() -> None:
     assert set(names(choose("all", compat=True))) == artifact.POLICIES.keys()
 

@@ -39,10 +39,11 @@ class Choice:
 def choose(text: str, settings: Sequence[str] = (), *, compat: bool = False) -> Choice:
     """Find the policies that a user names, and set them as wished."""
     remarks: tuple[str, ...] = ()
-    if text == ALL:
-        policies, remarks = _all(compat=compat)
-    else:
-        policies = _named(text)
+    names = list(dict.fromkeys(part.strip() for part in text.split(",")))
+    usable: tuple[Policy, ...] = ()
+    if ALL in names:
+        usable, remarks = _all(compat=compat)
+    policies = _named([name for name in names if name != ALL], beside=usable)
     if settings and compat:
         raise InputInvalid(
             "--compat replays the reference with its own settings", remedy="Leave --set or --compat out"
@@ -66,9 +67,10 @@ def _all(*, compat: bool) -> tuple[tuple[Policy, ...], tuple[str, ...]]:
     return usable, tuple(f"Left out: {problem}." for problem in problems.values())
 
 
-def _named(text: str) -> tuple[Policy, ...]:
-    found: dict[str, Policy] = {}
-    for name in dict.fromkeys(part.strip() for part in text.split(",")):
+def _named(names: Sequence[str], *, beside: Sequence[Policy]) -> tuple[Policy, ...]:
+    """Those that are there already, and the named ones, each once."""
+    found = {policy.name: policy for policy in beside}
+    for name in names:
         policy = policy_called(name)
         if problem := lack(policy):
             raise problem
