@@ -70,10 +70,16 @@ def test_fairness_decides_how_much_the_slowest_counts(fairness: float, sizes: li
     assert POLLUX.tuned(fairness=fairness).decide(snap).sizes.tolist() == sizes
 
 
-@pytest.mark.parametrize("fairness", [1.5, inf, -inf, float("nan")])
+@pytest.mark.parametrize("fairness", [1.5, inf, -101.0, -inf, float("nan")])
 def test_fairness_is_a_number_up_to_one(fairness: float) -> None:
     with pytest.raises(ValueError, match="fairness"):
         POLLUX.tuned(fairness=fairness)
+
+
+def test_at_the_utmost_fairness_everybody_still_gets_something() -> None:
+    snap = a_snapshot(jobs=[a_job(curve={1: 1.0, 4: 2.0, 8: 3.0}), a_job(curve={1: 1.0, 4: 3.9, 8: 7.0})])
+
+    assert (POLLUX.tuned(fairness=-100.0).decide(snap).sizes > 0).all()
 
 
 def test_a_young_job_is_not_changed_for_little_but_an_old_one_is() -> None:

@@ -52,11 +52,11 @@ class Pollux:
     """Sizes by the power mean of speedups."""
 
     fairness: float = -1.0
-    """Exponent of the mean, at most 1: 1 looks at the sum alone; the lower, the more the slowest job counts."""
+    """Exponent of the mean, -100 to 1: 1 looks at the sum alone; the lower, the more the slowest job counts."""
 
     def __post_init__(self) -> None:
-        if not -np.inf < self.fairness <= 1.0:
-            raise ValueError("fairness must be a number, at most 1")
+        if not -100.0 <= self.fairness <= 1.0:  # below, the value of nothing exceeds every number
+            raise ValueError("fairness must be from -100 to 1")
 
     def __call__(self, snap: Snapshot) -> Decision:
         """Choose sizes anew, unless that was done less than an interval ago."""
