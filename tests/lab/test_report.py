@@ -136,3 +136,9 @@ def test_the_name_of_a_file_tells_its_form() -> None:
     assert format_for(Path("a.CSV"), None) is Format.CSV
     assert format_for(Path("a.md"), Format.JSON) is Format.JSON
     assert format_for(None, None) is format_for(Path("a.txt"), None) is Format.TABLE
+
+
+def test_a_name_that_tells_no_form_is_refused() -> None:
+    with pytest.raises(InputInvalid, match=r"a\.xlsx: .* End it in \.csv"):
+        format_for(Path("a.xlsx"), None)
+    assert format_for(Path("a.xlsx"), Format.CSV) is Format.CSV

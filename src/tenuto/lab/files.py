@@ -10,7 +10,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from tenuto.errors import InputInvalid
+from tenuto.errors import InputInvalid, Place
 from tenuto.lab.report import Row
 from tenuto.sim.whole_file import whole_file, written_beside
 
@@ -25,14 +25,29 @@ class Format(StrEnum):
     JSON = "json"
 
 
-SUFFIXES = {".csv": Format.CSV, ".md": Format.MARKDOWN, ".parquet": Format.PARQUET, ".json": Format.JSON}
+SUFFIXES = {
+    ".csv": Format.CSV,
+    ".md": Format.MARKDOWN,
+    ".parquet": Format.PARQUET,
+    ".json": Format.JSON,
+    ".txt": Format.TABLE,
+}
 
 
 def format_for(path: Path | None, wanted: Format | None) -> Format:
     """The format that is wanted, or else the one that the file's name tells."""
     if wanted is not None:
         return wanted
-    return Format.TABLE if path is None else SUFFIXES.get(path.suffix.lower(), Format.TABLE)
+    if path is None:
+        return Format.TABLE
+    form = SUFFIXES.get(path.suffix.lower())
+    if form is None:
+        raise InputInvalid(
+            "the name does not tell how to write the report",
+            remedy=f"End it in {', '.join(SUFFIXES)}, or choose a --format",
+            place=Place(str(path)),
+        )
+    return form
 
 
 def as_csv(rows: Sequence[Row]) -> str:
