@@ -152,6 +152,7 @@ def test_the_bundled_trace_can_be_made_again_byte_for_byte(a100: Profiles) -> No
 
 BAD = {
     "no jobs": (replace(MIXED, jobs=0), "--jobs of 1 or more"),
+    "a slip of the finger": (replace(MIXED, jobs=10**12), "--jobs of 1,000,000 or less"),
     "negative time": (replace(MIXED, mean_interarrival=-1.0), "--interarrival of 0"),
     "endless time": (replace(MIXED, mean_interarrival=float("inf")), "--interarrival of 0"),
     "nan": (replace(MIXED, mean_interarrival=float("nan")), "--interarrival of 0"),

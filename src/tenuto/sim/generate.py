@@ -28,6 +28,10 @@ _SHORT_MINUTES = (1.0, 2.5)
 _LONG_MINUTES = (2.5, 4.0)
 
 
+MOST_JOBS = 1_000_000
+"""Sixty times the largest public trace; a slip of the finger must not fill the memory."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeneratorOptions:
     """What a synthetic trace should be like."""
@@ -114,6 +118,10 @@ def _trace(name: str, jobs: list[tuple[str, int, float, float, float, bool, int,
 def _check(options: GeneratorOptions) -> None:
     if options.jobs < 1:
         raise InputInvalid(f"{options.jobs} jobs make no trace", remedy="Choose --jobs of 1 or more")
+    if options.jobs > MOST_JOBS:
+        raise InputInvalid(
+            f"{options.jobs:,} jobs are too many", remedy=f"Choose --jobs of {MOST_JOBS:,} or less"
+        )
     if not 0 <= options.mean_interarrival < math.inf:
         raise InputInvalid(
             f"jobs cannot come every {options.mean_interarrival:g} s",
