@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from typer.testing import CliRunner
 
 import tenuto
+from tenuto.cli import main
 from tenuto.cli.main import app
 
 
@@ -63,6 +64,27 @@ def test_the_help_lists_every_option(path: tuple[str, ...]) -> None:
 @each_command
 def test_the_short_form_asks_for_help_too(path: tuple[str, ...]) -> None:
     assert run(*path[1:], "-h") == run(*path[1:], "--help")
+
+
+def test_the_laboratorys_commands_are_listed_as_one_meets_them() -> None:
+    assert list(EVERY["tenuto", "lab"].commands) == ["run", "report", "compare", "demo", "figure"]
+
+
+def test_a_bug_of_ours_is_owned_up_to(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr(main, "app", fail)
+
+    with pytest.raises(SystemExit) as caught:
+        main.main()
+
+    assert caught.value.code == 70
+    told = capsys.readouterr().err
+    assert "ZeroDivisionError: oops" in told
+    assert told.splitlines()[-1].startswith("tenuto: this is a bug of ours")
 
 
 def test_the_version_is_the_packages() -> None:

@@ -29,11 +29,6 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-app.command(epilog=lab_figure.EXAMPLES)(lab_figure.figure)
-app.command(epilog=lab_report.REPORT_EXAMPLE)(lab_report.report)
-app.command(epilog=lab_report.COMPARE_EXAMPLE)(lab_report.compare)
-app.command()(lab_demo.demo)
-
 STOPPED = 130
 """What a shell says of a program that ended by Ctrl-C."""
 
@@ -112,3 +107,10 @@ def _print_plan(plan: Experiment, prepared: Prepared, *, as_json: bool) -> None:
     counts = Counter(state.partition(":")[0] for state in states.values())
     told = ", ".join(f"{count} {state}" for state, count in counts.items())
     console.print(Text(f"{plan.name}: {len(states)} cells, {told}; results in {plan.out}"))
+
+
+# Help lists the commands in the order in which one meets them.
+app.command(epilog=lab_report.REPORT_EXAMPLE)(lab_report.report)
+app.command(epilog=lab_report.COMPARE_EXAMPLE)(lab_report.compare)
+app.command()(lab_demo.demo)
+app.command(epilog=lab_figure.EXAMPLES)(lab_figure.figure)
