@@ -45,7 +45,7 @@ def replay(
         list[str], typer.Argument(metavar="TRACE", help="Files, or names from `tenuto trace list`.")
     ],
     policy: Annotated[
-        str, typer.Option("--policy", "-p", help="Names or .py files separated by commas, or all.")
+        str, typer.Option("--policy", "-p", help="Names, .py files or all, separated by commas.")
     ] = "elasticflow",
     settings: Annotated[
         list[str] | None,
@@ -53,9 +53,11 @@ def replay(
     ] = None,
     cluster: Annotated[
         str,
-        typer.Option("--cluster", "-c", help="n16g8, 16x8 (nodes x slots), 2x32x8 or a CSV specification."),
+        typer.Option("--cluster", "-c", help="n16g8, 16x8 (nodes x slots), 2x32x8, or a CSV or YAML file."),
     ] = "n16g8",
-    profiles: Annotated[str, typer.Option("--profiles", help="a100, t4, or a directory of tables.")] = "a100",
+    profiles: Annotated[
+        str, typer.Option("--profiles", help="a100, t4, a CSV file or a directory.")
+    ] = "a100",
     placement: Annotated[Placement, typer.Option("--placement", help="Where jobs go.")] = Placement.BUDDY,
     slot: Annotated[
         float, typer.Option("--slot", min=0.0, help="Least seconds between two optional rescales of a job.")
@@ -66,7 +68,7 @@ def replay(
     margin: Annotated[
         float, typer.Option("--margin", min=0.0, help="Share of work that admission adds for safety.")
     ] = 0.0,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="For --placement random.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="For chance in policies and placement.")] = 0,
     compat: Annotated[
         Compat | None, typer.Option("--compat", help="Reproduce the reference simulator, quirks included.")
     ] = None,

@@ -24,7 +24,9 @@ def run_all(
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True, disable=not show_progress) as bar:
+    # In a file a bar that comes and goes leaves nothing but an empty line.
+    disable = not (show_progress and console.is_terminal)
+    with Progress(*columns, console=console, transient=True, disable=disable) as bar:
         return [_replay(workload, policy, terms, bar) for workload in workloads for policy in policies]
 
 
