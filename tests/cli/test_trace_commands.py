@@ -117,6 +117,9 @@ IMPOSSIBLE = {
     "convert: a trace nowhere": (
         *("convert", "log.csv", "--to", "chronus", "--names", "names.lst", "-o", "none/out.csv"),
     ),
+    "convert: two files of one name": (
+        *("convert", "log.csv", "--to", "chronus", "--names", "out.csv", "-o", "out.csv"),
+    ),
     "describe: no such trace": ("describe", "lab-20", "--picture", "out.png"),
     "describe: no such cluster": ("describe", "lab-200", "--cluster", "n8", "--picture", "out.png"),
     "describe: no picture": ("describe", "lab-200", "--picture", "out.bmp"),

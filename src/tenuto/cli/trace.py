@@ -136,6 +136,8 @@ def convert(
     """
     _check_free(out, force)
     _check_names(names, form, force)
+    if names is not None and names == out:
+        raise InputInvalid("--names and --out name the same file", remedy="Give them two names")
     wishes = Wishes(min_tightness, max_tightness, best_effort)
     converted = convert_file(find_trace(trace), seed, wishes, load_profiles(profiles), origin)
     # Both files appear, or none.
