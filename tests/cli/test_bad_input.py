@@ -117,16 +117,6 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.fixture(autouse=True)
-def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty directory to work in, and an empty library outside of it."""
-    directory = tmp_path / "arbeit"
-    directory.mkdir()
-    monkeypatch.chdir(directory)
-    monkeypatch.setenv("TENUTO_HOME", str(tmp_path / "library"))
-    return directory
-
-
 @pytest.mark.parametrize("bad", BAD.values(), ids=BAD.keys())
 def test_bad_input_is_one_clear_error_and_nothing_is_written(
     bad: Bad, workplace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -16,16 +16,11 @@ from tenuto.errors import CellsFailed, InputInvalid
 
 
 @pytest.fixture(autouse=True)
-def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory with an experiment of two cells, and an empty library outside of it."""
-    directory = tmp_path / "arbeit"
-    directory.mkdir()
-    monkeypatch.chdir(directory)
-    monkeypatch.setenv("TENUTO_HOME", str(tmp_path / "library"))
+def two_cells(workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An experiment of two cells."""
     monkeypatch.setenv("COLUMNS", "80")
-    a_trace(directory / "few.csv", within=6000)
-    an_experiment(directory / "two.yaml", policies=["fifo", "edf"])
-    return directory
+    a_trace(workplace / "few.csv", within=6000)
+    an_experiment(workplace / "two.yaml", policies=["fifo", "edf"])
 
 
 def invoke(*arguments: str) -> Result:

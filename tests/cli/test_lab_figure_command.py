@@ -15,16 +15,6 @@ from tenuto.lab.figures.catalogue import FIGURES
 pytest.importorskip("matplotlib")
 
 
-@pytest.fixture(autouse=True)
-def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty directory to work in, and an empty library outside of it."""
-    directory = tmp_path / "arbeit"
-    directory.mkdir()
-    monkeypatch.chdir(directory)
-    monkeypatch.setenv("TENUTO_HOME", str(tmp_path / "library"))
-    return directory
-
-
 def invoke(*arguments: str) -> Result:
     return CliRunner().invoke(app, ("lab", "figure", *arguments))
 
