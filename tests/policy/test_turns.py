@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from tests.builders import a_job, a_snapshot, a_workload
 from tests.policy.watching import on, watched
 
+from tenuto.model.cost import Cost
 from tenuto.model.plan import Decision
 from tenuto.model.snapshot import Snapshot
 from tenuto.policy.base import Policy
@@ -138,3 +139,14 @@ def test_who_cannot_run_on_what_is_left_of_the_cluster_makes_nobody_take_turns()
 
     assert decision.sizes.tolist() == [4, 0]
     assert decision.wake_at == np.inf
+
+
+def test_where_another_policy_gave_other_sizes_a_turn_waits_for_the_rescaling() -> None:
+    jobs = [a_job(curve={4: 4.0, 8: 8.0}, size=8, on=range(4)), a_job(curve={8: 8.0}, size=8)]
+    seconds = [np.array([value, value]) for value in (100.0, 5.0, 7.0)]
+    snap = replace(a_snapshot(jobs=jobs), cost=Cost(*seconds))
+
+    decision = by_weight(1.0, 1.0).decide(snap)
+
+    assert decision.sizes.tolist() == [8, 0]
+    assert decision.wake_at == 5.0 + 60.0
