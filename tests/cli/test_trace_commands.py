@@ -21,16 +21,6 @@ short,130,60,1
 """
 
 
-@pytest.fixture(autouse=True)
-def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty directory to work in, and an empty library outside of it."""
-    directory = tmp_path / "arbeit"
-    directory.mkdir()
-    monkeypatch.chdir(directory)
-    monkeypatch.setenv("TENUTO_HOME", str(tmp_path / "library"))
-    return directory
-
-
 def run(*arguments: str) -> Result:
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
