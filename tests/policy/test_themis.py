@@ -154,6 +154,14 @@ def test_the_time_alone_counts_work_done_at_the_speed_of_its_time_and_work_to_do
     assert after.left.tolist() == [400.0, 300.0, 1.0]
 
 
+def test_who_cannot_run_on_what_is_left_of_the_cluster_takes_nothing_from_the_others_share() -> None:
+    jobs = [a_job(curve=LINEAR, size=8), a_job(curve=LINEAR, size=4), a_job(curve=LINEAR, size=4)]
+
+    after = run_round(a_snapshot(jobs=jobs, nodes=(4, 4), lost=[0]), THEMIS).memory
+
+    assert after.alone_rate[1:].tolist() == [2.0, 2.0]
+
+
 @pytest.mark.parametrize("until", [600.0, 660.0, 6000.0])
 def test_two_equal_jobs_get_equal_numbers_of_leases_but_for_one(until: float) -> None:
     watch = watched(a_workload(jobs=[on(8, 1e5), on(8, 1e5)]), THEMIS, until=until)

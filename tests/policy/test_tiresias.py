@@ -106,6 +106,15 @@ def test_a_fall_is_dated_when_it_happened_even_if_it_is_noticed_late() -> None:
     assert after.entered.tolist() == [3250.0]
 
 
+def test_a_newcomer_came_into_the_first_queue_when_it_arrived() -> None:
+    memory = Attained(0.0, np.arange(1), np.zeros(1), np.zeros(1))
+    jobs = [a_job(curve={8: 1.0}, on=range(8)), a_job(curve={8: 1.0}, arrived=70.0, new=True)]
+
+    after = run_round(a_snapshot(jobs=jobs, now=90.0, memory=memory), TIRESIAS).memory
+
+    assert after.entered.tolist() == [0.0, 70.0]
+
+
 def test_waiting_is_no_service() -> None:
     memory = Attained(0.0, np.arange(2), np.array([10.0, 20.0]), np.zeros(2))
     jobs = [a_job(curve={8: 1.0}, on=range(8)), a_job(curve={8: 1.0})]
