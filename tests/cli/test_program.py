@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,6 +69,21 @@ def test_the_short_form_asks_for_help_too(path: tuple[str, ...]) -> None:
 
 def test_the_laboratorys_commands_are_listed_as_one_meets_them() -> None:
     assert list(EVERY["tenuto", "lab"].commands) == ["run", "report", "compare", "demo", "figure"]
+
+
+def test_a_full_disk_is_no_bug(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fail() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(main, "app", fail)
+
+    with pytest.raises(SystemExit) as caught:
+        main.main()
+
+    assert caught.value.code == 2
+    assert capsys.readouterr().err == (
+        "tenuto: there is no room for the output. Make room, or write it elsewhere\n"
+    )
 
 
 def test_a_bug_of_ours_is_owned_up_to(

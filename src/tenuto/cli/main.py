@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import traceback
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 
 import tenuto
 from tenuto.cli import lab, policies, replay, trace
-from tenuto.errors import TenutoError
+from tenuto.errors import InputInvalid, TenutoError
 
 app = typer.Typer(
     name="tenuto",
@@ -44,6 +45,7 @@ def options(
 
 OUR_BUG = 70
 """EX_SOFTWARE of <sysexits.h>."""
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 def main() -> None:
@@ -51,11 +53,25 @@ def main() -> None:
     try:
         app()
     except TenutoError as error:
-        Console(stderr=True, soft_wrap=True).print(f"tenuto: {error}", markup=False, highlight=False)
+        _tell(str(error))
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.exit(0)
-    except Exception:  # noqa: BLE001  whatever it is, it is ours, and whoever mends it needs all of it
-        traceback.print_exc()
-        sys.stderr.write("tenuto: this is a bug of ours. Please report it with the lines above\n")
-        sys.exit(OUR_BUG)
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            _own_up()
+        _tell("there is no room for the output. Make room, or write it elsewhere")
+        sys.exit(InputInvalid.exit_code)
+    except Exception:  # noqa: BLE001  whatever it is, it is ours
+        _own_up()
+
+
+def _own_up() -> NoReturn:
+    """End with a bug of ours; whoever mends it needs all of it."""
+    traceback.print_exc()
+    _tell("this is a bug of ours. Please report it with the lines above")
+    sys.exit(OUR_BUG)
+
+
+def _tell(message: str) -> None:
+    Console(stderr=True, soft_wrap=True).print(f"tenuto: {message}", markup=False, highlight=False)
