@@ -249,9 +249,9 @@ def test_with_another_lease_length_everything_begins_anew(policy: Policy) -> Non
     assert len(with_lease(policy, 77.0).decide(snap).memory.number) == 0
 
 
-@pytest.mark.parametrize("seconds", [0.0, -1.0, np.inf, np.nan])
+@pytest.mark.parametrize("seconds", [0.0, 0.001, -1.0, np.inf, np.nan])
 def test_a_lease_has_a_length(seconds: float) -> None:
-    with pytest.raises(ValueError, match="above 0"):
+    with pytest.raises(ValueError, match="at least 1 second"):
         with_lease(CHRONUS_GREEDY, seconds)
 
 

@@ -32,7 +32,7 @@ class ChronusGreedy:
     """Leases planned greedily: large jobs first, as late as their deadlines allow."""
 
     lease: float = 240.0
-    """Seconds in a lease."""
+    """Seconds in a lease, at least 1."""
 
     def __post_init__(self) -> None:
         _check(self.lease)
@@ -47,7 +47,7 @@ class Chronus:
     """Leases planned by an integer program wherever that is small enough, greedily elsewhere."""
 
     lease: float = 240.0
-    """Seconds in a lease."""
+    """Seconds in a lease, at least 1."""
 
     def __post_init__(self) -> None:
         _check(self.lease)
@@ -58,8 +58,8 @@ class Chronus:
 
 
 def _check(lease: float) -> None:
-    if not 0.0 < lease < np.inf:
-        raise ValueError("lease must be above 0")
+    if not 1.0 <= lease < np.inf:  # every lease wants a round
+        raise ValueError("lease must be at least 1 second")
 
 
 def _solve_if_small(size: Ints, need: Ints, available: Ints, capacity: Ints, eager: bool) -> Flags | None:
