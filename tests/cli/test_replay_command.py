@@ -154,6 +154,10 @@ def test_quiet_writes_nothing_beside_the_result() -> None:
     assert run(*LAB, "--quiet", "--json").stderr == ""
 
 
+def test_a_bar_is_only_shown_to_somebody_who_watches() -> None:
+    assert run(*LAB).stderr == ""
+
+
 # Policies and traces
 
 
