@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.builders import AJob, Seconds, a_job, a_snapshot, a_workload, a_world, as_usual, replayed
 from tests.properties.strategies import costs, submissions_of, workloads
 
+from tenuto.model.cost import Cost
 from tenuto.model.plan import NEVER, RATHER_NOT, ActionKind, Answer, Round, Why
 from tenuto.model.snapshot import Placement, Rules, Snapshot
 from tenuto.policy.base import Policy
@@ -71,6 +72,27 @@ def test_a_lease_is_worth_its_length_less_the_cost_of_a_start(policy: Policy) ->
     )
 
     assert (fits.answer, too_long.answer) == (Answer.ADMITTED, Answer.QUEUED)
+
+
+@both
+def test_a_lease_may_begin_with_a_move(policy: Policy) -> None:
+    dear = Cost(np.zeros(1), np.zeros(1), np.array([10.0]))
+    fits, too_long = (
+        run_round(
+            replace(a_snapshot(jobs=[replace(on(8, seconds, deadline=200), new=True)]), cost=dear),
+            with_lease(policy),
+        ).verdicts[0]
+        for seconds in (180, 181)
+    )
+
+    assert (fits.answer, too_long.answer) == (Answer.ADMITTED, Answer.QUEUED)
+
+
+@both
+def test_among_jobs_without_a_promise_an_urgent_one_goes_first(policy: Policy) -> None:
+    jobs = [replace(on(8, 10), new=True), replace(on(8, 1000), new=True, urgent=True)]
+
+    assert with_lease(policy).decide(a_snapshot(jobs=jobs)).sizes.tolist() == [0, 8]
 
 
 @both
