@@ -8,7 +8,7 @@ BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo figures figures-quick test test-big check format bench clean
+.PHONY: help demo figures-quick figures test test-big check format bench clean
 
 # Where the public traces lie; those added with `tenuto trace add` are found without it.
 DATA ?=

@@ -44,7 +44,7 @@ def test_a_job_that_fits_is_placed_after_the_widest_node_was_lost() -> None:
 @pytest.mark.parametrize(("nodes", "size"), [((3, 1), 2), ((3, 3, 3, 3), 2), ((8, 2, 2), 4)])
 def test_a_promise_holds_where_buddies_do_not_fit(policy: Policy, nodes: tuple[int, ...], size: int) -> None:
     """Admission counts slots; on odd or unequal nodes a job is split rather than a promise broken."""
-    job = a_job(left=100.0 * size, deadline=101.0, curve={size: float(size)})
+    job = a_job(left=960.0 * size, deadline=961.0, curve={size: float(size)})  # four leases of Chronus
 
     outcome = replayed(a_workload(jobs=[job] * (sum(nodes) // size), nodes=nodes), policy)
 
