@@ -6,7 +6,10 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import tenuto
+from tenuto.compiled import fingerprint
 
 ROOT = Path(tenuto.__file__).parent
 
@@ -69,3 +72,27 @@ def test_the_scan_finds_a_kernel_that_calls_another_packages() -> None:
     }
 
     assert calls_across(trees) == ["tenuto.two.c.wrong uses tenuto.one.a.near"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "compiles_anew"),
+    [("one/kernel.py", True), ("one/limits.py", True), ("two/sizes.py", True), ("one/words.py", False)],
+)
+def test_kernels_are_compiled_anew_if_they_change_or_what_they_import(
+    tmp_path: Path, changed: str, compiles_anew: bool
+) -> None:
+    imports = "from tenuto.one.limits import LIMIT\nfrom tenuto.two.sizes import SIZES\n"
+    files = {
+        "one/kernel.py": f"{imports}@compiled\ndef kernel(): pass\n",
+        "one/limits.py": "LIMIT = 1\n",
+        "one/words.py": "WORD = 1\n",
+        "two/sizes.py": "SIZES = 1\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    before = fingerprint(tmp_path / "one", tmp_path)
+
+    (tmp_path / changed).write_text(files[changed] + "# changed\n")
+
+    assert (fingerprint(tmp_path / "one", tmp_path) != before) is compiles_anew
