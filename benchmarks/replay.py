@@ -3,9 +3,9 @@
 Reads the public traces and the reference's timings from the directory that TENUTO_SHARED names; without it,
 only the bundled trace and Figure 10's generated one are replayed.
 
-    python benchmarks/replay.py [--set NAME ...] [--policy NAME ...] [--mode ours|compat] [--matrix]
+    python benchmarks/replay.py [--set NAME ...] [--policy NAME ...] [--mode ours|compat]
 
-`--matrix` replays every public cluster trace under every policy in two processes and prints the wall time.
+Many replays side by side are the laboratory's business: `time tenuto lab figure 8b --data DIR`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,6 @@ import argparse
 import csv
 import os
 import resource
-import time
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 from rich.console import Console
@@ -33,7 +30,7 @@ from tenuto.sim.outcome import Outcome
 from tenuto.sim.read_cluster import load_cluster
 from tenuto.sim.read_profiles import load_profiles
 from tenuto.sim.read_trace import read_trace
-from tenuto.sim.report import Summary, summarise
+from tenuto.sim.report import summarise
 from tenuto.sim.workload import Workload, resolve
 
 FIGURE_10 = GeneratorOptions(jobs=100, mean_interarrival=1500, seed=1, min_tightness=1.5, max_tightness=1.5)
@@ -103,36 +100,6 @@ def row_of(reference: dict[str, str], mode: str) -> tuple[str, ...]:
     )
 
 
-def cell(task: tuple[str, str, str]) -> Summary:
-    trace, cluster, policy = task
-    workload = load(trace, cluster, "a100")
-    return summarise(workload, ours(workload, policy, 60.0), policy=policy, slot=60.0, compat=None)
-
-
-def matrix(console: Console) -> None:
-    """Every public cluster trace under every policy, two processes, wall time."""
-    clusters = {
-        "cluster01": "n64g8", "cluster02": "n64g8", "cluster04": "n128g8", "cluster05": "n64g8",
-        "cluster07": "n128g8", "cluster08": "n128g8", "cluster09": "n128g8", "cluster10": "n32g8",
-        "philly_103959": "n32g8",
-    }  # fmt: skip
-    tasks = [(trace, cluster, policy) for trace, cluster in clusters.items() for policy in POLICIES]
-    tasks.sort(key=lambda task: task[0] not in ("cluster04", "cluster07", "cluster08"))
-    begun = time.perf_counter()
-    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        done = list(pool.map(cell, tasks))
-    wall = time.perf_counter() - begun
-    table = Table("trace", "policy", "jobs", "met", "declined", "missed", "broken", "CPU s", box=None)
-    for summary in sorted(done, key=lambda summary: (summary.trace, summary.policy)):
-        counts = (summary.deadline_jobs, summary.met, summary.declined, summary.missed, summary.broken)
-        table.add_row(
-            summary.trace, summary.policy, *(f"{count:,}" for count in counts), f"{summary.cpu_s:.2f}"
-        )
-    console.print(table)
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    console.print(f"{len(tasks)} replays in {wall:.0f} s on two processes, at most {peak:.0f} MB each")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -140,12 +107,8 @@ def main() -> None:
     parser.add_argument("--set", nargs="*", help="only these sets of the reference's timings")
     parser.add_argument("--policy", nargs="*", help="only these policies (our names)")
     parser.add_argument("--mode", choices=MODES, help="only one of the two semantics")
-    parser.add_argument("--matrix", action="store_true", help="all public cluster traces x all policies")
     arguments = parser.parse_args()
     console = Console(width=150)
-    if arguments.matrix:
-        matrix(console)
-        return
     table = Table(
         "set", "policy", "semantics", "jobs", "met", "broken", "CPU s", "jobs/s", "reference CPU s", "faster",
         box=None,
