@@ -88,15 +88,16 @@ def test_the_traces_of_figure_11_differ_in_their_wishes_only(tmp_path: Path) -> 
     assert shares == pytest.approx([k / 10 for k in range(1, 10)], abs=0.1)
 
 
-def test_a_generated_trace_is_drawn_once(tmp_path: Path) -> None:
+def test_a_figure_never_shows_what_was_left_of_another_draw(tmp_path: Path) -> None:
     trace = FIGURES["10"].groups[0].trace
     assert isinstance(trace, GeneratedTrace)
     path = write_generated(trace, tmp_path)
-    path.write_text("mine")
+    drawn = path.read_bytes()
+    path.write_text("of another version")
 
     write_generated(trace, tmp_path)
 
-    assert path.read_text() == "mine"
+    assert path.read_bytes() == drawn
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -85,10 +85,8 @@ def find_public(trace: PublicTrace, data: Path | None) -> Found:
 
 
 def write_generated(trace: GeneratedTrace, directory: Path) -> Path:
-    """Draw a trace into a directory, unless it lies there already."""
+    """Draw a trace into a directory, over what lies there: it may come from another version of the generator."""
     path = directory / f"{trace.name}.csv"
-    if path.exists():
-        return path
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
