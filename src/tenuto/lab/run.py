@@ -62,7 +62,7 @@ def prepare(cells: Sequence[Cell], out: Path) -> Prepared:
 def run_cells(
     cells: Sequence[Cell], out: Path, *, processes: int | None = None, show_progress: bool = True
 ) -> list[Result]:
-    """Run what is not finished yet; return all results in the order of the cells.
+    """Run what is not finished yet; return all results, in the order of the cells, each once.
 
     A cell that fails does not keep the others from being run; in the end CellsFailed tells of it. Without
     a number of processes there are as many as cores; one process is this one.

@@ -35,7 +35,7 @@ class Task:
     def kernels(self) -> tuple[object, ...]:
         """Tasks that are alike in this need the same kernels."""
         cell = self.cell
-        return (cell.policy, cell.settings, cell.placement, cell.compat)
+        return (cell.policy, cell.placement, cell.compat)
 
 
 def task_of(cell: Cell, out: Path, sources: Sources) -> Task:
