@@ -1,0 +1,1 @@
+"""What runs workers: the port, the pure launch, and the engines behind the port."""

@@ -1,0 +1,65 @@
+"""The port to whatever runs workers. One whole wish in, one whole picture out; both may be repeated at will.
+
+An engine is level-triggered: `want` names every worker that shall be there. What is wanted and was never
+started is started, as soon as the worker that holds its slot has gone; what runs and is not wanted is stopped
+(SIGTERM, grace, SIGKILL of the whole group, confirmed); what has exited is shown by `observe` for as long as it
+is wanted, and then forgotten. A worker is never started twice, whatever is repeated, killed or restarted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from tenuto.model.node import Slot
+from tenuto.wire.worker import WorkerId, WorkerOrder, WorkerSeen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeSeen:
+    """One node as the engine knows it since the engine was opened."""
+
+    name: str
+    slots: tuple[Slot, ...]
+    address: str
+    heard_at: float
+    """When its supervisor last gave a sign of life."""
+    ports: tuple[int, ...] = ()
+    """Ports that were free there a moment ago, for workers to meet at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What the engine sees now. A node that is not in it has not been heard of since the engine was opened."""
+
+    nodes: Mapping[str, NodeSeen]
+    workers: Mapping[WorkerId, WorkerSeen]
+
+
+class TermRefused(Exception):
+    """A newer controller has given orders; this one must stop acting."""
+
+
+class Engine(Protocol):
+    """Runs workers somewhere. Called from the controller's thread only."""
+
+    def observe(self) -> Observation:
+        """The whole picture, from memory, at once."""
+        ...
+
+    def want(self, term: int, orders: Sequence[WorkerOrder]) -> None:
+        """Make these, and only these, the workers that shall be there. Raises TermRefused for an older term."""
+        ...
+
+    def forget_node(self, name: str) -> None:
+        """Expect nothing more of a node that was removed; its supervisor is told to stop everything and end."""
+        ...
+
+    def news(self) -> int:
+        """A number that grows whenever `observe` would show something else."""
+        ...
+
+    def close(self) -> None:
+        """Stop talking. Workers go on."""
+        ...

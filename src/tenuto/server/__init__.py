@@ -1,0 +1,1 @@
+"""The REST interface: one thin module per resource over the store."""

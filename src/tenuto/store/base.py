@@ -1,0 +1,212 @@
+"""The port to the store: transactions as functions.
+
+`store.write(act)` runs `act(tx)` alone, all or nothing, and returns when the result is durable; acts that wait at
+the same time share one commit (group commit), and one that raises undoes only itself. `store.read(look)` shows
+one consistent state. An act may be run again after a conflict, so it has no effect but through `tx`.
+
+Every write transaction has a revision, one higher than the last that changed anything; each record that it
+writes carries it. So "what is new since revision r" is a cheap question, and "has this job changed since I saw
+it" is a comparison of two numbers.
+
+What the platform does with transactions (add a job, commit a round, claim leadership) is written once, over
+this port, in the modules beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+from tenuto.errors import TenutoError
+from tenuto.model.event import Event
+from tenuto.model.job import Job
+from tenuto.model.node import Node
+from tenuto.model.phase import Phase
+
+T = TypeVar("T")
+
+
+class StoreUnavailable(TenutoError):
+    """The store cannot take writes now (disk full, read-only, database away). Nothing was changed; try again."""
+
+    code = "store_unavailable"
+    exit_code = 75
+    http_status = 503
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One start of a worker, kept for ever: where it ran, how it ended."""
+
+    job: str
+    generation: int
+    role: str
+    rank: int
+    node: str
+    slot: int | None = None
+    pid: int | None = None
+    started_at: float | None = None
+    ended_at: float | None = None
+    exit_code: int | None = None
+    reason: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobQuery:
+    """Which jobs to list, newest first."""
+
+    phases: frozenset[Phase] = frozenset()
+    """Any, if empty."""
+    owner: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    name: str = ""
+    """Exactly this name."""
+    text: str = ""
+    """Part of the name or the beginning of the id, whatever the case."""
+    before: int | None = None
+    """Only numbers below this: the cursor."""
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventQuery:
+    """Which events to list, oldest first."""
+
+    job: str = ""
+    node: str = ""
+    kind: str = ""
+    after: int = 0
+    """Only ids above this: the cursor."""
+    limit: int = 100
+    last: bool = False
+    """The newest `limit` events instead of the oldest; still oldest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """Who may come in. Only a digest of the secret is kept."""
+
+    digest: str
+    """SHA-256 of the secret, in hex: secrets are 256 random bits, so a slow hash would add nothing."""
+    user: str
+    kind: str = "user"
+    """`user`, or `node` for supervisors."""
+    created_at: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keyed:
+    """What a request with an idempotency key led to, so that its repetition gets the same answer."""
+
+    key: str
+    """The owner's name and the key."""
+    fingerprint: str
+    """Of the request: the same key with another request is an error."""
+    result: str
+    """The id of the job that was made."""
+    at: float
+
+
+class Tx(Protocol):
+    """One transaction. Reads see its own writes."""
+
+    @property
+    def revision(self) -> int:
+        """What the records written here carry; in a read, the revision of the state shown."""
+        ...
+
+    # jobs
+    def job(self, id: str) -> Job | None: ...  # noqa: A002
+    def jobs(self, query: JobQuery) -> list[Job]: ...
+    def count_jobs(self) -> Mapping[Phase, int]: ...
+    def live_jobs(self) -> list[Job]:
+        """All jobs that have not ended, by number."""
+        ...
+
+    def jobs_since(self, revision: int) -> list[Job]:
+        """The jobs written after that revision, ended ones too, by number."""
+        ...
+
+    def successors(self, id: str) -> list[Job]:  # noqa: A002
+        """The jobs whose `spec.after` names this one."""
+        ...
+
+    def add_job(self, job: Job) -> Job:
+        """Store a new job; its `number` and `revision` are given here, whatever they were."""
+        ...
+
+    def put_job(self, job: Job) -> Job:
+        """Replace the record; its `revision` is given here. Raises KeyError if there is none."""
+        ...
+
+    def remove_job(self, id: str) -> None:  # noqa: A002
+        """Forget a job and its attempts; its events stay."""
+        ...
+
+    def removed_since(self, revision: int) -> list[str]:
+        """The ids of jobs removed after that revision."""
+        ...
+
+    # attempts
+    def attempts(self, job: str) -> list[Attempt]: ...
+    def put_attempt(self, attempt: Attempt) -> None:
+        """Add it, or replace the one of the same job, generation, role and rank."""
+        ...
+
+    # nodes
+    def node(self, name: str) -> Node | None: ...
+    def nodes(self) -> list[Node]:
+        """All nodes, by number."""
+        ...
+
+    def put_node(self, node: Node) -> Node:
+        """Add or replace; a new one gets the next number. `revision` is given here."""
+        ...
+
+    def remove_node(self, name: str) -> None: ...
+
+    # events
+    def add_event(self, event: Event) -> Event:
+        """Append; `id` is given here, ascending without gaps."""
+        ...
+
+    def events(self, query: EventQuery) -> list[Event]: ...
+
+    # everything else
+    def meta(self, key: str) -> Any:
+        """A JSON value by name; None if there is none."""
+        ...
+
+    def set_meta(self, key: str, value: Any) -> None: ...
+    def token(self, digest: str) -> Token | None: ...
+    def tokens(self) -> list[Token]: ...
+    def add_token(self, token: Token) -> None: ...
+    def keyed(self, key: str) -> Keyed | None: ...
+    def remember_key(self, keyed: Keyed) -> None: ...
+
+
+class Store(Protocol):
+    """Where everything is remembered. Safe to call from any thread."""
+
+    def read(self, look: Callable[[Tx], T]) -> T:
+        """Show one consistent state to `look`."""
+        ...
+
+    def write(self, act: Callable[[Tx], T]) -> T:
+        """Run `act` alone; return its result when it is durable. Raises StoreUnavailable, or what `act` raises."""
+        ...
+
+    def revision(self) -> int:
+        """The revision of the last change."""
+        ...
+
+    def listen(self, ring: Callable[[int], None]) -> Callable[[], None]:
+        """Call `ring(revision)` after each commit, from whatever thread; returns what ends it.
+
+        A store that other processes write to finds out about their commits within 200 ms.
+        """
+        ...
+
+    def close(self) -> None: ...

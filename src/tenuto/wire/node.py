@@ -1,0 +1,84 @@
+"""The protocol between supervisors and the server, version 1: HTTP, JSON, bearer token. Supervisors dial out.
+
+POST /api/node/v1/hello               Hello  -> Welcome        when a supervisor (re)starts or the server forgot it
+POST /api/node/v1/report              Report -> Acknowledged   at every change, and as a sign of life
+GET  /api/node/v1/orders?node=N&known=K&wait=S -> Orders       answered when the version is not K, or after S seconds
+PUT  /api/node/v1/logs/{worker}?node=N&offset=O  bytes -> Stored   answers the next offset that is wanted
+
+Every request carries `Tenuto-Protocol: 1`; another version is refused with 426 and a sentence. A server that has
+no memory of a node answers 409 with code `say_hello`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tenuto.model.node import Slot
+from tenuto.wire.worker import WorkerOrder, WorkerSeen
+
+PREFIX = "/api/node/v1"
+PROTOCOL = "1"
+HEADER = "Tenuto-Protocol"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hello:
+    """A supervisor introduces itself."""
+
+    node: str
+    session: str
+    """A new one at each start of the supervisor; of two with the same name the later one is listened to."""
+    slots: tuple[Slot, ...]
+    address: str
+    version: str
+    """Of tenuto."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Welcome:
+    """What the supervisor must know of the server's settings."""
+
+    heartbeat: float
+    dead_man: float | None
+    spool_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """All workers of the node as they are now. The whole, so that a lost report does no harm."""
+
+    node: str
+    session: str
+    workers: tuple[WorkerSeen, ...]
+    ports: tuple[int, ...] = ()
+    """Free a moment ago."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledged:
+    """The report was heard."""
+
+    version: int
+    """Of the node's orders."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orders:
+    """All workers that shall be on the node. A supervisor obeys no orders older than those it has obeyed."""
+
+    term: int
+    version: int
+    """Ascending within a term."""
+    workers: tuple[WorkerOrder, ...]
+    leave: bool = False
+    """Stop everything, then end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """How much of a log the server has."""
+
+    next: int
+    """The offset that it wants next."""

@@ -1,0 +1,102 @@
+"""What is said about workers between controller and supervisors. Standard library only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class WorkerId:
+    """One process of one generation of a job. It is started at most once."""
+
+    job: str
+    generation: int
+    role: str
+    rank: int
+    """Within its role."""
+
+    def __str__(self) -> str:
+        return f"{self.job}.{self.generation}.{self.role}.{self.rank}"
+
+    @classmethod
+    def parse(cls, text: str) -> WorkerId:
+        """Read what `str` wrote."""
+        job, generation, role, rank = text.rsplit(".", 3)
+        return cls(job, int(generation), role, int(rank))
+
+
+WORKER = "worker"
+"""The role that trains and takes slots; others stand beside it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerOrder:
+    """Everything a supervisor must know to start one worker."""
+
+    id: WorkerId
+    node: str
+    slot: int | None
+    """The node's slot that it takes; the worker that holds it now must have gone first."""
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    """Added to the supervisor's own environment; an empty value is set as such."""
+    cwd: str = ""
+    """The supervisor's own, if empty."""
+    setup: str = ""
+    """A shell command line that is run once per job and node before the first worker."""
+    memory: int | None = None
+    cpus: float | None = None
+    files: int | None = None
+    grace: float = 30.0
+
+
+class WorkerState(StrEnum):
+    """Where a worker is."""
+
+    WAITING = "waiting"
+    """Ordered; its slot or its setup is not ready."""
+    RUNNING = "running"
+    STOPPING = "stopping"
+    """It was told to end."""
+    EXITED = "exited"
+    """Gone for certain, with its whole process group."""
+
+
+class ExitReason(StrEnum):
+    """Why a worker is gone, beyond its exit code."""
+
+    ENDED = "ended"
+    """By itself."""
+    STOPPED = "stopped"
+    """It was told to end."""
+    OUT_OF_MEMORY = "out_of_memory"
+    VANISHED = "vanished"
+    """Nobody saw it end: its shim is gone and left no exit code."""
+    NOT_STARTED = "not_started"
+    """The command could not be started; `message` says why."""
+    SETUP_FAILED = "setup_failed"
+    DEAD_MAN = "dead_man"
+    """The supervisor lost the server for longer than it may."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerSeen:
+    """One worker as its supervisor sees it."""
+
+    id: WorkerId
+    node: str
+    state: WorkerState
+    slot: int | None = None
+    pid: int | None = None
+    started_at: float | None = None
+    ended_at: float | None = None
+    exit_code: int | None = None
+    """As a shell tells it: 128 + n after signal n."""
+    reason: ExitReason | None = None
+    message: str = ""
+    step: float | None = None
+    """The last step that the worker reported (see `wire.env.REPORT`)."""
+    data: Mapping[str, float] = field(default_factory=dict)
+    """Whatever other numbers it reported with that step."""
