@@ -8,7 +8,7 @@ is wanted, and then forgotten. A worker is never started twice, whatever is repe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -56,8 +56,8 @@ class Engine(Protocol):
         """Expect nothing more of a node that was removed; its supervisor is told to stop everything and end."""
         ...
 
-    def news(self) -> int:
-        """A number that grows whenever `observe` would show something else."""
+    def listen(self, ring: Callable[[], None]) -> Callable[[], None]:
+        """Call `ring()` whenever `observe` would show something else, from any thread; returns what ends it."""
         ...
 
     def close(self) -> None:
