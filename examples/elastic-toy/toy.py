@@ -19,9 +19,10 @@ DRAINED = 128 + signal.SIGTERM
 
 
 def arguments() -> argparse.Namespace:
+    """How long it takes, and what shall go wrong."""
     parser = argparse.ArgumentParser(description="Count steps as if they were training.")
     add = parser.add_argument
-    add("--steps", type=int, default=int(float(os.environ.get("TENUTO_STEPS", 200))), help="all the work")
+    add("--steps", type=int, default=int(float(os.environ.get("TENUTO_STEPS", "200"))), help="all the work")
     add("--step-seconds", type=float, default=0.01, help="what a step takes one worker")
     add("--save-every", type=int, default=10, help="steps between two checkpoints")
     add("--fail-at", type=int, help="end with exit code 1 at this step, in the first generation")
@@ -36,6 +37,7 @@ def checkpoint() -> Path:
 
 
 def load() -> int:
+    """The step that the last attempt saved."""
     try:
         return int(json.loads(checkpoint().read_text())["step"])
     except FileNotFoundError:
@@ -53,12 +55,14 @@ def save(step: int) -> None:
 
 
 def report(step: int) -> None:
+    """Tell tenuto how far we are: the last line of the file counts."""
     if file := os.environ.get("TENUTO_REPORT"):
         with Path(file).open("a") as lines:
             lines.write(json.dumps({"step": step, "loss": round(1 / (1 + step), 4)}) + "\n")
 
 
 def tell(step: int, steps: int, bar: bool) -> None:
+    """Tell whoever reads the log."""
     if bar:
         filled = 20 * step // steps
         sys.stdout.write(f"\r[{'#' * filled}{'.' * (20 - filled)}] {step}/{steps}" + "\n" * (step == steps))
@@ -68,10 +72,11 @@ def tell(step: int, steps: int, bar: bool) -> None:
 
 
 def main() -> int:
+    """Count from the checkpoint to the end."""
     options = arguments()
     # SIGTERM is not handled but waited for, between two steps, so that it never comes at a bad moment.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-    workers = int(os.environ.get("WORLD_SIZE", 1))
+    workers = int(os.environ.get("WORLD_SIZE", "1"))
     step = load()
     sys.stdout.write(f"{workers} workers go on from step {step}\n")
     while step < options.steps:
