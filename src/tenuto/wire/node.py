@@ -2,11 +2,14 @@
 
 POST /api/node/v1/hello               Hello  -> Welcome        when a supervisor (re)starts or the server forgot it
 POST /api/node/v1/report              Report -> Acknowledged   at every change, and as a sign of life
-GET  /api/node/v1/orders?node=N&known=K&wait=S -> Orders       answered when the version is not K, or after S seconds
+GET  /api/node/v1/orders?node=N&session=X&term=T&known=K&wait=S -> Orders
+                                      answered when (term, version) is not (T, K), or after S seconds
 PUT  /api/node/v1/logs/{worker}?node=N&offset=O  bytes -> Stored   answers the next offset that is wanted
 
 Every request carries `Tenuto-Protocol: 1`; another version is refused with 426 and a sentence. A server that has
-no memory of a node answers 409 with code `say_hello`.
+no memory of a node answers 409 with code `say_hello`; a session that another one of the same name has followed
+gets 409 with code `superseded`: it stops what it runs and ends. A server that is about to end answers 503.
+Orders of term 0 mean that no controller has spoken yet: nothing is to be started or stopped.
 """
 
 from __future__ import annotations
@@ -20,6 +23,8 @@ from tenuto.wire.worker import WorkerOrder, WorkerSeen
 PREFIX = "/api/node/v1"
 PROTOCOL = "1"
 HEADER = "Tenuto-Protocol"
+LOG_CHUNK = 1 << 20
+"""Bytes of a log that one upload may bring; more is refused with 413."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

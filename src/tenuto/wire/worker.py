@@ -44,6 +44,8 @@ class WorkerOrder:
     """Added to the supervisor's own environment; an empty value is set as such."""
     cwd: str = ""
     """The supervisor's own, if empty."""
+    path_first: str = ""
+    """A directory that comes first in PATH, before whatever PATH is there on the node or in `env`."""
     setup: str = ""
     """A shell command line that is run once per job and node before the first worker."""
     memory: int | None = None
