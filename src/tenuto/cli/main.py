@@ -11,21 +11,26 @@ import typer
 from rich.console import Console
 
 import tenuto
-from tenuto.cli import lab, policies, replay, trace
+from tenuto.cli.lazy import Later, group_of
 from tenuto.errors import InputInvalid, TenutoError
+
+COMMANDS = {
+    "policies": Later("tenuto.cli.policies", "policies"),
+    "replay": Later("tenuto.cli.replay", "replay", epilog="EXAMPLES"),
+    "trace": Later("tenuto.cli.trace", "app"),
+    "lab": Later("tenuto.cli.lab", "app"),
+}
+"""Every command, in the order in which one meets them."""
 
 app = typer.Typer(
     name="tenuto",
+    cls=group_of(COMMANDS),
     help="Elastic deep-learning training that holds its deadlines.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(epilog=replay.EXAMPLES)(replay.replay)
-app.command()(policies.policies)
-app.add_typer(trace.app)
-app.add_typer(lab.app)
 
 
 def _print_version(wanted: bool) -> None:
