@@ -8,6 +8,7 @@ TenutoError
 ├── NotAllowed      exit 6   401  no token, or one that is not known here
 ├── Unreachable     exit 7        no server answers
 ├── StoreUnavailable exit 75 503  the store takes no writes now; nothing was changed (store.base)
+├── ServerFailed    exit 70       the server has a bug, or what answered is no tenuto server
 ├── CellsFailed     exit 1        some cells of an experiment could not be run; the others are done
 └── PlanRefused     exit 70  500  our bug: a policy proposed what the cluster cannot hold
 """
@@ -36,7 +37,8 @@ class Place:
 
     file: str
     line: int | None = None
-    column: str | None = None
+    column: str | int | None = None
+    """By its name in a table, by its number in other text."""
 
     def __str__(self) -> str:
         line = "" if self.line is None else f", line {self.line}"
@@ -111,6 +113,13 @@ class Unreachable(Told):
     code = "unreachable"
     exit_code = 7
     http_status = 503
+
+
+class ServerFailed(Told):
+    """The server answered, but not with anything that it should."""
+
+    code = "server_failed"
+    exit_code = 70
 
 
 class CellsFailed(TenutoError):
