@@ -1,0 +1,179 @@
+"""From a job and its slots to one command and environment for each of its processes. Pure.
+
+Ranks follow the nodes in the order in which they joined, and on each node its slots. What a user sets in `env`
+wins over what is set here, except for rank and meeting point and for everything that begins with TENUTO_: a job
+that got those wrong would hang or report under another's name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from tenuto.model.job import Job, JobSpec, Limits
+from tenuto.model.node import Node
+from tenuto.wire import env
+from tenuto.wire.worker import WORKER, WorkerId, WorkerOrder
+
+
+def launch(job: Job, nodes: Mapping[str, Node], *, ready: int | None = None) -> tuple[WorkerOrder, ...]:
+    """All processes of the job's present generation; none if it holds no slots.
+
+    With `ready`, so many workers have started already and only the next one by rank is added (`start: ordered`).
+    Every slot of the job must be one of `nodes`.
+    """
+    seats = _seats(job, nodes)
+    if not seats:
+        return ()
+    shared = _shared(job, seats)
+    workers = [_worker(job, seat, shared) for seat in seats]
+    beside = _beside(job, seats[0].node, shared)
+    return (*beside, *(workers if ready is None else workers[: ready + 1]))
+
+
+def hosts(job: Job, nodes: Mapping[str, Node]) -> list[str]:
+    """One `address:slots` for each machine, as Horovod's host discovery expects; virtual nodes of one are added up."""
+    slots: dict[str, int] = {}
+    for seat in _seats(job, nodes):
+        slots[_host(seat.node)] = slots.get(_host(seat.node), 0) + 1
+    return [_with_count(host, count) for host, count in slots.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seat:
+    """One worker's place."""
+
+    node: Node
+    slot: int
+    rank: int
+    local_rank: int
+    local_size: int
+    group: int
+    """The number of its node among those of the job."""
+
+
+def _seats(job: Job, nodes: Mapping[str, Node]) -> list[_Seat]:
+    used = sorted((nodes[name] for name, slots in job.slots.items() if slots), key=lambda node: node.number)
+    seats: list[_Seat] = []
+    for group, node in enumerate(used):
+        held = sorted(job.slots[node.name])
+        first = len(seats)
+        seats += [
+            _Seat(node, slot, first + local, local, len(held), group) for local, slot in enumerate(held)
+        ]
+    return seats
+
+
+def _shared(job: Job, seats: list[_Seat]) -> dict[str, str]:
+    """What all processes of the job are told alike."""
+    spec, leader = job.spec, _host(seats[0].node)
+    beside = {role: [leader] * of.count for role, of in spec.roles.items()}
+    values: dict[str, object] = {
+        env.JOB_ID: job.id,
+        env.JOB_NAME: spec.name,
+        env.GENERATION: job.generation,
+        env.WORKERS: len(seats),
+        env.PEERS: ",".join(_peers(seats)),
+        env.ROLES: json.dumps({WORKER: [_host(seat.node) for seat in seats]} | beside),
+        env.PARAMS: json.dumps(spec.params),
+        env.CHECKPOINT_DIR: spec.checkpoint.dir if spec.checkpoint and spec.checkpoint.dir else None,
+        env.STEPS: None if spec.steps is None else f"{spec.steps:.15g}",
+        env.GLOBAL_BATCH: spec.global_batch,
+        env.MASTER_ADDR: leader,
+        env.MASTER_PORT: job.port,
+    }
+    return {name: str(value) for name, value in values.items() if value is not None}
+
+
+def _peers(seats: list[_Seat]) -> Iterator[str]:
+    return (_with_count(_host(seat.node), seat.local_size) for seat in seats if seat.local_rank == 0)
+
+
+def _worker(job: Job, seat: _Seat, shared: Mapping[str, str]) -> WorkerOrder:
+    own = {
+        env.ROLE: WORKER,
+        env.RANK: str(seat.rank),
+        env.LOCAL_RANK: str(seat.local_rank),
+        env.WORLD_SIZE: shared[env.WORKERS],
+        env.LOCAL_WORLD_SIZE: str(seat.local_size),
+        env.GROUP_RANK: str(seat.group),
+    }
+    return _order(
+        job,
+        WorkerId(job.id, job.generation, WORKER, seat.rank),
+        _Process(seat.node.name, seat.slot, job.spec.run, job.spec.limits, seat.node.slots[seat.slot].device),
+        {**shared, **own},
+    )
+
+
+def _beside(job: Job, leader: Node, shared: Mapping[str, str]) -> Iterator[WorkerOrder]:
+    """The processes of further roles: all on the node of rank 0, without a slot and so without a device."""
+    for name, role in sorted(job.spec.roles.items()):
+        for rank in range(role.count):
+            own = {
+                env.ROLE: name,
+                env.RANK: str(rank),
+                env.LOCAL_RANK: str(rank),
+                env.WORLD_SIZE: str(role.count),
+                env.LOCAL_WORLD_SIZE: str(role.count),
+                env.GROUP_RANK: "0",
+            }
+            yield _order(
+                job,
+                WorkerId(job.id, job.generation, name, rank),
+                _Process(leader.name, None, role.run or job.spec.run, role.limits, ""),
+                {**shared, **own},
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    """Where and what."""
+
+    node: str
+    slot: int | None
+    argv: tuple[str, ...]
+    limits: Limits
+    device: str
+
+
+def _order(job: Job, id: WorkerId, process: _Process, fixed: Mapping[str, str]) -> WorkerOrder:  # noqa: A002
+    spec = job.spec
+    ours = {env.CUDA_VISIBLE_DEVICES: process.device, env.PYTHONUNBUFFERED: "1"}
+    return WorkerOrder(
+        id=id,
+        node=process.node,
+        slot=process.slot,
+        argv=process.argv,
+        env={**ours, **spec.env, **fixed},
+        cwd=spec.workdir,
+        path_first=_programs(spec),
+        setup=spec.setup,
+        memory=process.limits.memory,
+        cpus=process.limits.cpus,
+        files=process.limits.files,
+        grace=spec.grace,
+    )
+
+
+def _programs(spec: JobSpec) -> str:
+    """The directory with the programs of the job's environment.
+
+    Only the node could look what the path is, so its form tells: what lies in a `bin` is a program.
+    """
+    if not spec.environment:
+        return ""
+    path = PurePosixPath(spec.environment)
+    if path.name == "bin":
+        return str(path)
+    return str(path.parent if path.parent.name == "bin" else path / "bin")
+
+
+def _host(node: Node) -> str:
+    return node.address or node.name
+
+
+def _with_count(host: str, count: int) -> str:
+    return f"[{host}]:{count}" if ":" in host else f"{host}:{count}"

@@ -1,0 +1,190 @@
+"""What every process of a job is told when it starts."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.engines.builders import a_node, a_placed_job, nodes_by_name
+
+from tenuto.engines.launch import hosts, launch
+from tenuto.model.job import Checkpoint, Limits, Role
+from tenuto.wire.worker import WorkerId, WorkerOrder
+
+TWO_NODES = nodes_by_name(a_node("zeta", 1, gpus=True), a_node("alfa", 2, gpus=True))
+
+
+def by_id(orders: tuple[WorkerOrder, ...]) -> dict[str, WorkerOrder]:
+    return {f"{order.id.role}.{order.id.rank}": order for order in orders}
+
+
+def of_all(orders: tuple[WorkerOrder, ...], name: str) -> list[str]:
+    return [order.env[name] for order in orders]
+
+
+def test_ranks_follow_the_nodes_in_the_order_of_joining_and_then_their_slots() -> None:
+    job = a_placed_job({"alfa": (3, 0), "zeta": (2,)})
+
+    orders = launch(job, TWO_NODES)
+
+    assert [(order.node, order.slot) for order in orders] == [("zeta", 2), ("alfa", 0), ("alfa", 3)]
+    assert [order.id for order in orders] == [WorkerId("j-1", 1, "worker", rank) for rank in range(3)]
+    assert of_all(orders, "RANK") == ["0", "1", "2"]
+    assert of_all(orders, "LOCAL_RANK") == ["0", "0", "1"]
+    assert of_all(orders, "GROUP_RANK") == ["0", "1", "1"]
+    assert of_all(orders, "WORLD_SIZE") == ["3", "3", "3"]
+    assert of_all(orders, "LOCAL_WORLD_SIZE") == ["1", "2", "2"]
+
+
+def test_all_workers_meet_at_the_node_of_rank_zero() -> None:
+    orders = launch(a_placed_job({"alfa": (0,), "zeta": (0,)}), TWO_NODES)
+
+    assert of_all(orders, "MASTER_ADDR") == ["10.0.0.1", "10.0.0.1"]
+    assert of_all(orders, "MASTER_PORT") == ["29500", "29500"]
+    assert of_all(orders, "TENUTO_PEERS") == ["10.0.0.1:1,10.0.0.2:1"] * 2
+
+
+def test_a_worker_sees_the_device_of_its_slot_and_no_other() -> None:
+    orders = launch(a_placed_job({"zeta": (1, 3)}), TWO_NODES)
+
+    assert of_all(orders, "CUDA_VISIBLE_DEVICES") == ["1", "3"]
+
+
+def test_a_worker_on_a_cpu_slot_sees_no_device() -> None:
+    orders = launch(a_placed_job({"cpu": (1,)}), nodes_by_name(a_node("cpu", 1)))
+
+    assert of_all(orders, "CUDA_VISIBLE_DEVICES") == [""]
+
+
+def test_a_job_is_told_who_it_is_and_what_it_was_given() -> None:
+    job = a_placed_job(
+        {"zeta": (0,)},
+        generation=7,
+        name="모델 żółw 模型",
+        params={"lr": 0.1, "이름": "模型"},
+        checkpoint=Checkpoint(dir="/data/ckpt"),
+        steps=2_000_000.0,
+        global_batch=256,
+    )
+
+    (order,) = launch(job, TWO_NODES)
+
+    assert order.env["TENUTO_JOB_ID"] == "j-1"
+    assert order.env["TENUTO_JOB_NAME"] == "모델 żółw 模型"
+    assert order.env["TENUTO_GENERATION"] == "7"
+    assert order.env["TENUTO_ROLE"] == "worker"
+    assert order.env["TENUTO_WORKERS"] == "1"
+    assert json.loads(order.env["TENUTO_PARAMS"]) == {"lr": 0.1, "이름": "模型"}
+    assert order.env["TENUTO_CHECKPOINT_DIR"] == "/data/ckpt"
+    assert order.env["TENUTO_STEPS"] == "2000000"
+    assert order.env["TENUTO_GLOBAL_BATCH"] == "256"
+    assert order.env["PYTHONUNBUFFERED"] == "1"
+
+
+def test_what_was_not_given_is_not_set() -> None:
+    (order,) = launch(a_placed_job({"zeta": (0,)}), TWO_NODES)
+
+    assert not {"TENUTO_STEPS", "TENUTO_GLOBAL_BATCH", "TENUTO_CHECKPOINT_DIR"} & set(order.env)
+
+
+def test_a_users_variables_win_except_for_rank_and_meeting_point() -> None:
+    theirs = {"CUDA_VISIBLE_DEVICES": "7", "PYTHONUNBUFFERED": "", "RANK": "9", "MASTER_ADDR": "elsewhere"}
+    job = a_placed_job({"zeta": (0,)}, env=theirs | {"TENUTO_JOB_ID": "another", "DATA": "/zbiór"})
+
+    (order,) = launch(job, TWO_NODES)
+
+    assert order.env["CUDA_VISIBLE_DEVICES"] == "7"
+    assert order.env["PYTHONUNBUFFERED"] == ""
+    assert order.env["DATA"] == "/zbiór"
+    assert order.env["RANK"] == "0"
+    assert order.env["MASTER_ADDR"] == "10.0.0.1"
+    assert order.env["TENUTO_JOB_ID"] == "j-1"
+
+
+@pytest.mark.parametrize(
+    ("environment", "first"),
+    [
+        ("", ""),
+        ("/opt/venv", "/opt/venv/bin"),
+        ("/opt/python3.11", "/opt/python3.11/bin"),
+        ("/opt/venv/bin/python3", "/opt/venv/bin"),
+        ("/opt/venv/bin", "/opt/venv/bin"),
+        ("/home/김/환경/", "/home/김/환경/bin"),
+    ],
+)
+def test_the_programs_of_the_jobs_environment_come_first(environment: str, first: str) -> None:
+    (order,) = launch(a_placed_job({"zeta": (0,)}, environment=environment), TWO_NODES)
+
+    assert order.path_first == first
+
+
+def test_command_directory_setup_limits_and_grace_are_handed_on() -> None:
+    job = a_placed_job(
+        {"zeta": (0,)},
+        workdir="/work dir",
+        setup="pip install .",
+        limits=Limits(memory=1 << 30, cpus=1.5, files=512),
+        grace=5.0,
+    )
+
+    (order,) = launch(job, TWO_NODES)
+
+    assert (order.argv, order.cwd, order.setup) == (("python", "train.py"), "/work dir", "pip install .")
+    assert (order.memory, order.cpus, order.files, order.grace) == (1 << 30, 1.5, 512, 5.0)
+
+
+def test_processes_of_further_roles_stand_on_the_node_of_rank_zero_and_take_no_slot() -> None:
+    roles = {"ps": Role(count=2, run=("python", "ps.py"), limits=Limits(memory=9)), "eval": Role()}
+    job = a_placed_job({"zeta": (1,), "alfa": (0,)}, roles=roles)
+
+    orders = by_id(launch(job, TWO_NODES))
+
+    assert sorted(orders) == ["eval.0", "ps.0", "ps.1", "worker.0", "worker.1"]
+    second = orders["ps.1"]
+    assert (second.node, second.slot, second.argv, second.memory) == ("zeta", None, ("python", "ps.py"), 9)
+    assert (second.env["RANK"], second.env["WORLD_SIZE"], second.env["TENUTO_ROLE"]) == ("1", "2", "ps")
+    assert second.env["CUDA_VISIBLE_DEVICES"] == ""
+    assert second.env["TENUTO_WORKERS"] == "2"
+    assert orders["eval.0"].argv == ("python", "train.py")
+
+
+def test_every_process_knows_where_those_of_all_roles_stand() -> None:
+    job = a_placed_job({"zeta": (1,), "alfa": (0,)}, roles={"ps": Role(count=2)})
+
+    told = {order.env["TENUTO_ROLES"] for order in launch(job, TWO_NODES)}
+
+    assert [json.loads(text) for text in told] == [
+        {"ps": ["10.0.0.1", "10.0.0.1"], "worker": ["10.0.0.1", "10.0.0.2"]}
+    ]
+
+
+def test_an_ordered_start_adds_one_worker_at_a_time() -> None:
+    job = a_placed_job({"zeta": (0, 1, 2)}, roles={"ps": Role()})
+
+    assert [sorted(by_id(launch(job, TWO_NODES, ready=ready))) for ready in (0, 1, 2, 3)] == [
+        ["ps.0", "worker.0"],
+        ["ps.0", "worker.0", "worker.1"],
+        ["ps.0", "worker.0", "worker.1", "worker.2"],
+        ["ps.0", "worker.0", "worker.1", "worker.2"],
+    ]
+
+
+def test_a_job_without_slots_has_no_process() -> None:
+    assert launch(a_placed_job({}, roles={"ps": Role()}), TWO_NODES) == ()
+    assert launch(a_placed_job({"zeta": ()}), TWO_NODES) == ()
+
+
+def test_hosts_are_told_as_horovod_wants_them() -> None:
+    assert hosts(a_placed_job({"alfa": (0, 1), "zeta": (2,)}), TWO_NODES) == ["10.0.0.1:1", "10.0.0.2:2"]
+
+
+def test_virtual_nodes_of_one_machine_are_one_host() -> None:
+    nodes = nodes_by_name(a_node("a", 1, address="127.0.0.1"), a_node("b", 2, address="127.0.0.1"))
+
+    assert hosts(a_placed_job({"a": (0,), "b": (0, 1)}), nodes) == ["127.0.0.1:3"]
+
+
+def test_an_address_with_colons_is_told_in_brackets() -> None:
+    nodes = nodes_by_name(a_node("a", 1, address="fd00::7"))
+
+    assert hosts(a_placed_job({"a": (0,)}), nodes) == ["[fd00::7]:1"]
