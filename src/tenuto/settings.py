@@ -61,6 +61,14 @@ class Serving:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Storage:
+    """Where everything is remembered."""
+
+    url: str = ""
+    """A database as SQLAlchemy names it, such as `postgresql+psycopg://host/name`; empty for SQLite in the home."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """All of them."""
 
@@ -68,3 +76,4 @@ class Settings:
     nodes: Nodes = field(default_factory=Nodes)
     logs: Logs = field(default_factory=Logs)
     serving: Serving = field(default_factory=Serving)
+    store: Storage = field(default_factory=Storage)

@@ -100,15 +100,13 @@ class Written:
         return "a list" if isinstance(self.value, list) else repr(self.value)
 
 
-def read_yaml(path: Path) -> Written:
-    """Read a YAML file."""
+def read_yaml(path: Path, *, purpose: str = "Describe an experiment in it") -> Written:
+    """Read a YAML file; `purpose` is what to do about an empty one."""
     loader = yaml.SafeLoader(read_text(path))
     try:
         node = loader.get_single_node()
         if node is None:
-            raise InputInvalid(
-                "the file is empty", remedy="Describe an experiment in it", place=Place(str(path))
-            )
+            raise InputInvalid("the file is empty", remedy=purpose, place=Place(str(path)))
         return _written(loader, node, str(path), ())
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)

@@ -1,0 +1,162 @@
+"""The home of a platform on this machine: its files, its secrets, and the lock that lets one server run on it.
+
+    store.sqlite   everything that is remembered        server.json   where the server listens, and its process
+    logs/          what workers printed                 token         the secret of this machine's user
+    nodes/NAME/    the state of a supervisor            node-token    the secret with which nodes join
+    lock           held while a server runs
+
+Everything in it is its owner's alone. Files appear whole or not at all.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tenuto.errors import Conflict, InputInvalid, Place
+from tenuto.sim.library import home as data_directory
+
+PRIVATE_DIRECTORY = 0o700
+PRIVATE_FILE = 0o600
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFile:
+    """What the last server of a home left about itself."""
+
+    url: str
+    pid: int | None
+    """None if it has ended in good order."""
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The directory and the names in it."""
+
+    path: Path
+
+    @classmethod
+    def named_by(cls, environment: Mapping[str, str]) -> Home:
+        """The home that this user means, whether it exists or not."""
+        return cls(data_directory(environment).absolute())
+
+    @property
+    def store_url(self) -> str:
+        """The store that is used if no other is named."""
+        return f"sqlite:///{self.path / 'store.sqlite'}"
+
+    @property
+    def logs(self) -> Path:
+        """What workers printed."""
+        return self.path / "logs"
+
+    @property
+    def nodes(self) -> Path:
+        """Below it, a directory for each supervisor of this machine."""
+        return self.path / "nodes"
+
+    @property
+    def token(self) -> Path:
+        """The user's secret."""
+        return self.path / "token"
+
+    @property
+    def node_token(self) -> Path:
+        """The secret with which nodes join."""
+        return self.path / "node-token"
+
+    @property
+    def server(self) -> Path:
+        """Where the server listens."""
+        return self.path / "server.json"
+
+    def prepare(self) -> None:
+        """Make it, for its owner only."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIRECTORY)
+            self.path.chmod(PRIVATE_DIRECTORY)
+            for directory in (self.logs, self.nodes):
+                directory.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
+        except OSError as error:
+            raise InputInvalid(
+                f"the home directory cannot be used ({error.strerror})",
+                remedy="Name a directory of your own in TENUTO_HOME",
+                place=Place(str(self.path)),
+            ) from None
+
+    def server_file(self) -> ServerFile | None:
+        """What the last server left about itself, if anything."""
+        try:
+            told = json.loads(self.server.read_text(encoding="utf-8"))
+            return ServerFile(str(told["url"]), told["pid"], int(told["port"]))
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            return None
+
+    def write_server_file(self, url: str, pid: int | None, port: int) -> None:
+        """Tell clients and supervisors of this machine where the server is."""
+        _write_private(self.server, json.dumps({"url": url, "pid": pid, "port": port}) + "\n")
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Be the only server here; the lock goes with the process, however that ends."""
+        with (self.path / "lock").open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise self._taken() from None
+            yield
+
+    def is_served(self) -> bool:
+        """Whether some process holds the lock."""
+        try:
+            with (self.path / "lock").open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except BlockingIOError:
+            return True
+        return False
+
+    def _taken(self) -> Conflict:
+        told = self.server_file()
+        who = f" (process {told.pid} at {told.url})" if told and told.pid else ""
+        return Conflict(
+            f"a server runs on {self.path} already{who}",
+            code="home_in_use",
+            remedy="Use it, end it with tenuto down, or name another home in TENUTO_HOME",
+        )
+
+
+def read_secret(path: Path) -> str | None:
+    """The secret in a file, if there is one."""
+    try:
+        return path.read_text(encoding="utf-8").strip() or None
+    except FileNotFoundError:
+        return None
+
+
+def secret_in(path: Path) -> tuple[str, bool]:
+    """The secret in a file, and whether it was made just now."""
+    if known := read_secret(path):
+        return known, False
+    made = secrets.token_urlsafe(32)
+    _write_private(path, made + "\n")
+    return made, True
+
+
+def _write_private(path: Path, text: str) -> None:
+    """Replace a file that only its owner may read."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
