@@ -142,12 +142,13 @@ class _Process:
 def _order(job: Job, id: WorkerId, process: _Process, fixed: Mapping[str, str]) -> WorkerOrder:  # noqa: A002
     spec = job.spec
     ours = {env.CUDA_VISIBLE_DEVICES: process.device, env.PYTHONUNBUFFERED: "1"}
+    place = {env.NODE: process.node, env.SLOT: "" if process.slot is None else str(process.slot)}
     return WorkerOrder(
         id=id,
         node=process.node,
         slot=process.slot,
         argv=process.argv,
-        env={**ours, **spec.env, **fixed},
+        env={**ours, **spec.env, **fixed, **place},
         cwd=spec.workdir,
         path_first=_programs(spec),
         setup=spec.setup,
