@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
-from tenuto.errors import TenutoError
+from tenuto.errors import Told
 from tenuto.model.event import Event
 from tenuto.model.job import Job
 from tenuto.model.node import Node
@@ -27,7 +27,7 @@ from tenuto.model.phase import Phase
 T = TypeVar("T")
 
 
-class StoreUnavailable(TenutoError):
+class StoreUnavailable(Told):
     """The store cannot take writes now (disk full, read-only, database away). Nothing was changed; try again."""
 
     code = "store_unavailable"
@@ -55,7 +55,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobQuery:
-    """Which jobs to list, newest first."""
+    """Which jobs to list, newest first. Names are compared whatever their Unicode form (NFC, NFD)."""
 
     phases: frozenset[Phase] = frozenset()
     """Any, if empty."""
@@ -118,9 +118,18 @@ class Tx(Protocol):
         ...
 
     # jobs
-    def job(self, id: str) -> Job | None: ...  # noqa: A002
-    def jobs(self, query: JobQuery) -> list[Job]: ...
-    def count_jobs(self) -> Mapping[Phase, int]: ...
+    def job(self, id: str) -> Job | None:  # noqa: A002
+        """The job with this id; None if there is none."""
+        ...
+
+    def jobs(self, query: JobQuery) -> list[Job]:
+        """The jobs that the query means, newest first, at most `query.limit`."""
+        ...
+
+    def count_jobs(self) -> Mapping[Phase, int]:
+        """How many jobs are in each phase; every phase is there."""
+        ...
+
     def live_jobs(self) -> list[Job]:
         """All jobs that have not ended, by number."""
         ...
@@ -134,7 +143,7 @@ class Tx(Protocol):
         ...
 
     def add_job(self, job: Job) -> Job:
-        """Store a new job; its `number` and `revision` are given here, whatever they were."""
+        """Store a new job; its `number` and `revision` are given here. Raises ValueError if the id is taken."""
         ...
 
     def put_job(self, job: Job) -> Job:
@@ -142,21 +151,27 @@ class Tx(Protocol):
         ...
 
     def remove_job(self, id: str) -> None:  # noqa: A002
-        """Forget a job and its attempts; its events stay."""
+        """Forget a job and its attempts; its events stay. No harm if there is none."""
         ...
 
     def removed_since(self, revision: int) -> list[str]:
-        """The ids of jobs removed after that revision."""
+        """The ids of jobs removed after that revision, in the order of removal."""
         ...
 
     # attempts
-    def attempts(self, job: str) -> list[Attempt]: ...
+    def attempts(self, job: str) -> list[Attempt]:
+        """All attempts of a job, by generation, role and rank."""
+        ...
+
     def put_attempt(self, attempt: Attempt) -> None:
         """Add it, or replace the one of the same job, generation, role and rank."""
         ...
 
     # nodes
-    def node(self, name: str) -> Node | None: ...
+    def node(self, name: str) -> Node | None:
+        """The node of this name; None if there is none."""
+        ...
+
     def nodes(self) -> list[Node]:
         """All nodes, by number."""
         ...
@@ -165,26 +180,47 @@ class Tx(Protocol):
         """Add or replace; a new one gets the next number. `revision` is given here."""
         ...
 
-    def remove_node(self, name: str) -> None: ...
+    def remove_node(self, name: str) -> None:
+        """Forget a node; its number is not given again. No harm if there is none."""
+        ...
 
     # events
     def add_event(self, event: Event) -> Event:
         """Append; `id` is given here, ascending without gaps."""
         ...
 
-    def events(self, query: EventQuery) -> list[Event]: ...
+    def events(self, query: EventQuery) -> list[Event]:
+        """The events that the query means, oldest first, at most `query.limit`."""
+        ...
 
     # everything else
     def meta(self, key: str) -> Any:
         """A JSON value by name; None if there is none."""
         ...
 
-    def set_meta(self, key: str, value: Any) -> None: ...
-    def token(self, digest: str) -> Token | None: ...
-    def tokens(self) -> list[Token]: ...
-    def add_token(self, token: Token) -> None: ...
-    def keyed(self, key: str) -> Keyed | None: ...
-    def remember_key(self, keyed: Keyed) -> None: ...
+    def set_meta(self, key: str, value: Any) -> None:
+        """Keep a JSON value under a name; the value that is there already changes nothing, None forgets it."""
+        ...
+
+    def token(self, digest: str) -> Token | None:
+        """Whose secret has this digest; None if it is not known here."""
+        ...
+
+    def tokens(self) -> list[Token]:
+        """All tokens, oldest first."""
+        ...
+
+    def add_token(self, token: Token) -> None:
+        """Let somebody in; replaces the token of the same digest."""
+        ...
+
+    def keyed(self, key: str) -> Keyed | None:
+        """What the request with this idempotency key led to; None if it is new."""
+        ...
+
+    def remember_key(self, keyed: Keyed) -> None:
+        """Remember what a request led to; replaces what was known of the same key."""
+        ...
 
 
 class Store(Protocol):
@@ -209,4 +245,6 @@ class Store(Protocol):
         """
         ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Finish the acts that wait, then let go of everything. Later calls raise StoreUnavailable."""
+        ...
