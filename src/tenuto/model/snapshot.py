@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -77,6 +78,8 @@ class Snapshot:
     rules: Rules
     memory: Any = None
     """What the policy wanted to remember from its last round."""
+    bound: Mapping[int, Ints] | None = None
+    """For each row that may not run everywhere, the most slots it may have on each node."""
 
     def __len__(self) -> int:
         return len(self.number)
