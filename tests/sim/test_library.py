@@ -15,7 +15,8 @@ import pytest
 
 from tenuto.errors import InputInvalid
 from tenuto.sim import archive
-from tenuto.sim.library import Library, find_trace, home
+from tenuto.sim.data_home import home
+from tenuto.sim.library import Library, find_trace
 from tenuto.sim.read_trace import read_trace
 
 HEADER = "job_id,submit_time,iteration,model_name,ddl,batch_size,num_gpu,duration"

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tenuto.errors import Conflict, InputInvalid, Place
-from tenuto.sim.library import home as data_directory
+from tenuto.sim.data_home import home as data_directory
 
 PRIVATE_DIRECTORY = 0o700
 PRIVATE_FILE = 0o600

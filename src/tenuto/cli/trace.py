@@ -17,12 +17,13 @@ from tenuto.cli.trace_tables import description_table, library_table
 from tenuto.errors import InputInvalid, Place
 from tenuto.sim.convert import Origin, tell
 from tenuto.sim.convert import convert as convert_file
+from tenuto.sim.data_home import home
 from tenuto.sim.describe import describe as describe_trace
 from tenuto.sim.draw_trace import draw_trace
 from tenuto.sim.draws import Wishes
 from tenuto.sim.generate import GeneratorOptions
 from tenuto.sim.generate import generate as generate_trace
-from tenuto.sim.library import Library, find_trace, home
+from tenuto.sim.library import Library, find_trace
 from tenuto.sim.read_cluster import load_cluster
 from tenuto.sim.read_profiles import load_profiles
 from tenuto.sim.read_trace import read_trace

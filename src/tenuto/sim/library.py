@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from tenuto.errors import InputInvalid, Place
 from tenuto.sim.archive import TraceFile, files_in
+from tenuto.sim.data_home import home
 from tenuto.sim.read_trace import parse_trace
 from tenuto.sim.table import decode
 from tenuto.sim.whole_file import whole_file, written_beside
@@ -41,14 +42,6 @@ class Entry:
     origin: str
     """The file it was added from; empty for bundled traces."""
     path: str
-
-
-def home(environment: Mapping[str, str]) -> Path:
-    """Where this user's traces lie: $TENUTO_HOME, else the desktop standard's place for data."""
-    if named := environment.get("TENUTO_HOME"):
-        return Path(named).expanduser()
-    data = environment.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(data) / "tenuto"
 
 
 class Library:

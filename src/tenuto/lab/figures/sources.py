@@ -10,8 +10,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from tenuto.errors import InputInvalid, Place
+from tenuto.sim.data_home import home
 from tenuto.sim.generate import GeneratorOptions, generate
-from tenuto.sim.library import Library, home
+from tenuto.sim.library import Library
 from tenuto.sim.read_profiles import load_profiles
 from tenuto.sim.read_trace import read_trace
 from tenuto.sim.write_trace import Form, write_trace
