@@ -155,7 +155,7 @@ class Tx(Protocol):
         ...
 
     def removed_since(self, revision: int) -> list[str]:
-        """The ids of jobs removed after that revision, in the order of removal."""
+        """The ids of jobs removed after that revision."""
         ...
 
     # attempts
