@@ -288,10 +288,6 @@ def _check_sizes(job: JobIn) -> None:
         raise Unusable(
             f"{job.preferred} is not within workers, {least}..{most}", "Choose a size within", "preferred"
         )
-    if isinstance(job.curve, dict) and not any(least <= size <= most for size in job.curve):
-        raise Unusable(
-            f"no speed is given for {least}..{most} workers", "Add the speed at one of these sizes", "curve"
-        )
     if job.curve is not None and job.profile is not None:
         raise Unusable("a curve is given too", "Leave one of them out", "profile")
 

@@ -1,0 +1,278 @@
+"""What the API answers: records as JSON. Times are RFC 3339 in UTC; null where there is nothing to tell."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+T = TypeVar("T")
+
+
+class Answer(BaseModel):
+    """Something that the server sends."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class ErrorOut(Answer):
+    """Every error has this shape."""
+
+    code: str
+    """For machines."""
+    message: str
+    remedy: str = ""
+    """What to do next."""
+    field: str | None = None
+    """The field of the request that is meant."""
+
+
+class Page(Answer, Generic[T]):
+    """One page of a list; `next` is the cursor of the following page, null at the end."""
+
+    items: list[T]
+    next: str | None = None
+
+
+class OffersOut(Answer):
+    """What would have made a refusal a yes."""
+
+    earliest: str | None = None
+    steps: float | None = None
+    in_the_way: list[str] = []
+
+
+class ContractOut(Answer):
+    """The answer to a submission."""
+
+    reply: str
+    why: str
+    message: str
+    answered_at: str
+    promised: str | None = None
+    expected: str | None = None
+    share: int | None = None
+    firm_at: str | None = None
+    offers: OffersOut
+
+
+class PromiseOut(Answer):
+    """What has become of the promise."""
+
+    state: str
+    breach: str
+
+
+class ProgressOut(Answer):
+    """How far the job is now."""
+
+    left: float | None
+    total: float | None
+    done: float | None
+    speed: float
+    step: float | None
+    unit: str
+
+
+class PinOut(Answer):
+    """A fixed number of workers."""
+
+    workers: int
+    nodes: dict[str, int]
+
+
+class RestartsOut(Answer):
+    """How often the job was started again."""
+
+    failures: int
+    losses: int
+
+
+class JobOut(Answer):
+    """A job."""
+
+    id: str
+    number: int
+    name: str
+    owner: str
+    state: str
+    why: str
+    message: str
+    submitted_at: str
+    started_at: str | None
+    ended_at: str | None
+    deadline: str | None
+    priority: str
+    workers: int
+    min_workers: int
+    max_workers: int
+    pin: PinOut | None
+    slots: dict[str, list[int]]
+    allocation: str
+    generation: int
+    ready: dict[str, str]
+    restarts: RestartsOut
+    promise: PromiseOut
+    contract: ContractOut | None
+    progress: ProgressOut
+    curve: dict[str, float]
+    interpolated: list[int]
+    exit_code: int | None
+    elapsed: float
+    wish: str
+    after: dict[str, str] | None
+    resubmitted_from: str
+    labels: dict[str, str]
+    revision: int
+    spec: dict[str, Any]
+
+
+class AttemptOut(Answer):
+    """One start of a worker."""
+
+    job: str
+    worker: str
+    """As the logs name it."""
+    generation: int
+    role: str
+    rank: int
+    node: str
+    slot: int | None
+    pid: int | None
+    started_at: str | None
+    ended_at: str | None
+    exit_code: int | None
+    reason: str
+    message: str
+
+
+class SlotOut(Answer):
+    """One slot of a node and who holds it."""
+
+    index: int
+    device: str
+    kind: str
+    job: str | None
+
+
+class NodeOut(Answer):
+    """A node."""
+
+    name: str
+    number: int
+    state: str
+    address: str
+    total: int
+    used: int
+    slots: list[SlotOut]
+    jobs: list[str]
+    joined_at: str
+    heard_at: str
+    labels: dict[str, str]
+
+
+class EventOut(Answer):
+    """Something that happened."""
+
+    id: int
+    kind: str
+    at: str
+    actor: str
+    job: str
+    node: str
+    before: str
+    after: str
+    reason: str
+    data: dict[str, Any]
+
+
+class LogPart(Answer):
+    """A piece of what one worker printed."""
+
+    worker: str
+    role: str
+    rank: int
+    generation: int
+    node: str
+    offset: int
+    """Where the text begins, in bytes."""
+    next: int
+    """Where to go on reading."""
+    text: str
+    ended: bool
+    """Nothing will follow: the worker has gone and all it printed up to `next` was read."""
+    exit_code: int | None
+
+
+class LogsOut(Answer):
+    """What the workers of one generation printed."""
+
+    job: str
+    generation: int
+    parts: list[LogPart]
+
+
+class HostsOut(Answer):
+    """The job's allocation, one `host:slots` for each node."""
+
+    lines: list[str]
+
+
+class PolicyOut(Answer):
+    """The policy in force."""
+
+    name: str
+    summary: str
+    promises: bool
+    """Whether it gives promises."""
+    settings: dict[str, Any]
+    known: list[str]
+
+
+class SlotsOut(Answer):
+    """Slots of the whole cluster."""
+
+    total: int
+    usable: int
+    used: int
+
+
+class ControllerOut(Answer):
+    """What the controller does."""
+
+    state: str
+    at: str | None
+    term: int | None
+
+
+class ClusterOut(Answer):
+    """How the whole is doing."""
+
+    version: str
+    now: str
+    slots: SlotsOut
+    nodes: dict[str, int]
+    jobs: dict[str, int]
+    policy: str
+    controller: ControllerOut
+    draining: bool
+    revision: int
+
+
+class DeletedOut(Answer):
+    """The jobs that are gone."""
+
+    deleted: list[str]
+
+
+class DownOut(Answer):
+    """The platform is stopping."""
+
+    draining: bool
+
+
+class HealthOut(Answer):
+    """The server answers."""
+
+    status: str
+    version: str
