@@ -69,6 +69,20 @@ class Storage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Learning:
+    """How curves are measured for jobs that ask for it (`curve: auto`)."""
+
+    steps: float = 10.0
+    """Steps at one size that are enough."""
+    seconds: float = 5.0
+    """Seconds of progress at one size that are enough, however few the steps."""
+    least: float = 1.0
+    """Seconds of progress below which nothing is enough: steps are seen only now and then."""
+    patience: float = 60.0
+    """Seconds at one size after which what was seen must do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """All of them."""
 
@@ -76,4 +90,5 @@ class Settings:
     nodes: Nodes = field(default_factory=Nodes)
     logs: Logs = field(default_factory=Logs)
     serving: Serving = field(default_factory=Serving)
+    learning: Learning = field(default_factory=Learning)
     store: Storage = field(default_factory=Storage)

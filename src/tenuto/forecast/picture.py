@@ -57,8 +57,8 @@ class Picture:
     jobs: tuple[Job, ...]
     """By row."""
     asked_again: frozenset[int]
-    """Numbers of jobs that were answered before and need a new answer: their deadline was changed, or the
-    policy knows nothing of the promise they hold."""
+    """Numbers of jobs that are on their way and need a new answer: their curve has been measured, their
+    deadline was changed, or the policy knows nothing of the promise they hold."""
 
     def named(self, slots: Iterable[int]) -> dict[str, tuple[int, ...]]:
         """Slots of the snapshot as nodes and the numbers of the slots there."""
@@ -259,8 +259,10 @@ def _is_void(job: Job) -> bool:
 
 
 def _needs_answer(job: Job, promised: bool) -> bool:
-    if job.phase is Phase.SUBMITTED or job.deadline is None or job.contract is None or promised:
+    if job.phase is Phase.SUBMITTED or job.deadline is None or promised:
         return False
+    if job.contract is None:
+        return True
     if job.contract.reply is Reply.ADMITTED:
         return job.promise in (PromiseState.HOLDS, PromiseState.AT_RISK)
     return job.contract.reply is Reply.QUEUED and job.contract.why == Why.NO_PROMISE_ASKED
