@@ -1,0 +1,225 @@
+"""The engine whose supervisors dial in, from this machine or from others.
+
+What supervisors said last is kept in memory and shown as it is; what the controller wants is kept in memory and
+handed out to each node when it asks. Nothing here is stored: after a restart supervisors introduce themselves
+again and tell everything anew, and until then their nodes are not in the picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from threading import Lock
+from time import time
+
+from tenuto.engines.base import NodeSeen, Observation, TermRefused
+from tenuto.engines.orders import by_node
+from tenuto.engines.rings import Rings
+from tenuto.errors import Conflict, Unreachable
+from tenuto.wire.node import Hello, Orders, Report
+from tenuto.wire.worker import WorkerId, WorkerOrder, WorkerSeen
+
+
+@dataclass(slots=True)
+class _Node:
+    """What is known of one node since the engine was opened."""
+
+    hello: Hello
+    heard_at: float
+    former: set[str] = field(default_factory=set)
+    """Sessions that another one has followed."""
+    workers: dict[WorkerId, WorkerSeen] | None = None
+    """As last reported; None before the first report, when nobody knows what runs there."""
+    ports: tuple[int, ...] = ()
+    leaving: bool = False
+    orders: Rings = field(default_factory=Rings)
+    """Rung when its orders have changed."""
+
+    @property
+    def seen(self) -> NodeSeen:
+        return NodeSeen(
+            name=self.hello.node,
+            slots=self.hello.slots,
+            address=self.hello.address,
+            heard_at=self.heard_at,
+            ports=self.ports,
+        )
+
+
+class LocalEngine:
+    """The port on one side, the protocol of `wire.node` on the other. Thread-safe."""
+
+    def __init__(self, clock: Callable[[], float] = time, *, silence: float = 15.0) -> None:
+        self._clock = clock
+        self._silence = silence
+        """Seconds after which a node counts as gone; here it matters only for nodes that were removed."""
+        self._nodes: dict[str, _Node] = {}
+        self._term = 0
+        self._since = 0
+        """The version with which the term began."""
+        self._wanted: dict[str, dict[WorkerId, WorkerOrder]] = {}
+        self._changed: dict[str, int] = {}
+        """The version with which a node's orders last changed."""
+        self._versions = count(1)
+        self._closed = False
+        self._lock = Lock()
+        self._news = Rings()
+
+    # the port: called by the controller
+
+    def observe(self) -> Observation:
+        """What supervisors said last."""
+        with self._lock:
+            self._let_go()
+            heard = {name: node for name, node in self._nodes.items() if node.workers is not None}
+            workers: dict[WorkerId, WorkerSeen] = {}
+            for node in heard.values():
+                workers |= node.workers or {}
+            return Observation({name: node.seen for name, node in heard.items() if not node.leaving}, workers)
+
+    def want(self, term: int, orders: Sequence[WorkerOrder]) -> None:
+        """Keep the wish, and tell the nodes whose part of it has changed."""
+        wanted = by_node(orders)
+        with self._lock:
+            if term < self._term:
+                raise TermRefused(f"term {term} is over; term {self._term} has begun")
+            if term > self._term:
+                self._term, self._since = term, next(self._versions)
+                changed = set(self._nodes)
+            else:
+                names = wanted.keys() | self._wanted.keys()
+                changed = {name for name in names if wanted.get(name) != self._wanted.get(name)}
+            self._wanted = wanted
+            rings = self._change(changed)
+        for ring in rings:
+            ring.ring()
+
+    def forget_node(self, name: str) -> None:
+        """Let the node's supervisor stop everything and end, now or when it is heard again."""
+        with self._lock:
+            if name not in self._nodes:
+                return
+            self._nodes[name].leaving = True
+            rings = self._change({name})
+        for ring in rings:
+            ring.ring()
+        self._news.ring()
+
+    def listen(self, ring: Callable[[], None]) -> Callable[[], None]:
+        """Call `ring()` when something has changed."""
+        return self._news.add(ring)
+
+    def close(self) -> None:
+        """Send those away who wait for orders, and answer nobody any more. Workers go on."""
+        with self._lock:
+            self._closed = True
+            waiting = [node.orders for node in self._nodes.values()]
+        self._news.clear()
+        for orders in waiting:
+            orders.ring()
+
+    # the protocol: called for supervisors
+
+    def hello(self, hello: Hello) -> None:
+        """A supervisor introduces itself; one of the same name that came earlier is listened to no more."""
+        now = self._clock()
+        with self._lock:
+            self._check_open()
+            known = self._nodes.get(hello.node)
+            if known is None:
+                self._nodes[hello.node] = _Node(hello, now)
+                return
+            if hello.session in known.former:
+                raise _superseded(hello.node)
+            if hello.session != known.hello.session:
+                known.former.add(known.hello.session)
+                known.leaving = known.leaving and not self._has_left(known, now)
+            known.hello, known.heard_at = hello, now
+        known.orders.ring()  # so that the earlier one, if it waits, learns of it
+
+    def report(self, report: Report) -> int:
+        """Take over what a supervisor sees; returns the version of its orders."""
+        now = self._clock()
+        workers = {worker.id: worker for worker in report.workers}
+        with self._lock:
+            node = self._speaking(report.node, report.session)
+            returned = now - node.heard_at >= self._silence
+            news = returned or node.workers is None or _outline(workers) != _outline(node.workers)
+            node.workers, node.ports, node.heard_at = workers, report.ports, now
+            version = self._version(report.node)
+        if news:
+            self._news.ring()
+        return version
+
+    def orders(self, name: str, session: str = "") -> Orders:
+        """What the node shall run. Of term 0, and to be obeyed by nobody, before the first wish."""
+        with self._lock:
+            node = self._speaking(name, session)
+            wanted = {} if node.leaving else self._wanted.get(name, {})
+            return Orders(
+                term=self._term,
+                version=self._version(name),
+                workers=tuple(wanted.values()),
+                leave=node.leaving,
+            )
+
+    def heard(self, name: str, session: str) -> None:
+        """The supervisor gave a sign of life."""
+        with self._lock:
+            self._speaking(name, session).heard_at = self._clock()
+
+    def on_orders(self, name: str, ring: Callable[[], None]) -> Callable[[], None]:
+        """Call `ring()` when the node's orders may have changed, from any thread; returns what ends it."""
+        with self._lock:
+            return self._speaking(name, "").orders.add(ring)
+
+    # inside, with the lock held
+
+    def _change(self, names: set[str]) -> list[Rings]:
+        version = next(self._versions)
+        self._changed |= dict.fromkeys(names, version)
+        return [self._nodes[name].orders for name in names if name in self._nodes]
+
+    def _version(self, name: str) -> int:
+        return max(self._since, self._changed.get(name, 0)) if self._term else 0
+
+    def _speaking(self, name: str, session: str) -> _Node:
+        """The node, if this session may speak for it."""
+        self._check_open()
+        node = self._nodes.get(name)
+        if node is not None and session in node.former:
+            raise _superseded(name)
+        if node is None or session not in ("", node.hello.session):
+            raise Conflict(
+                f"This server has not heard of {name} yet", code="say_hello", remedy="Say hello first."
+            )
+        return node
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise Unreachable("The server is about to end", code="closing", remedy="Try again soon.")
+
+    def _let_go(self) -> None:
+        """Drop the picture of removed nodes that have been silent for too long to be waited for."""
+        now = self._clock()
+        for node in self._nodes.values():
+            if node.leaving and now - node.heard_at >= self._silence:
+                node.workers = None
+
+    def _has_left(self, node: _Node, now: float) -> bool:
+        """Whether a node that was removed is done with, so that who comes under its name now joins anew."""
+        return not node.workers or now - node.heard_at >= self._silence
+
+
+def _outline(workers: dict[WorkerId, WorkerSeen]) -> dict[WorkerId, object]:
+    """What is worth ringing for: not every step that a worker reports."""
+    return {id: (worker.state, worker.reason) for id, worker in workers.items()}  # noqa: A001
+
+
+def _superseded(name: str) -> Conflict:
+    return Conflict(
+        f"Another supervisor speaks for {name} now",
+        code="superseded",
+        remedy="Give each machine a name of its own, or end the other supervisor.",
+    )
