@@ -9,6 +9,7 @@ from tenuto.errors import PlanRefused
 from tenuto.model.columns import Floats, Ints
 from tenuto.model.plan import Decision
 from tenuto.model.snapshot import UNUSABLE, Snapshot
+from tenuto.rounds.bound import check_bound
 
 FINE = -1
 
@@ -46,6 +47,8 @@ def check(snap: Snapshot, decision: Decision, layout: Ints) -> Ints:
     if off_curve != FINE:
         number, slots = int(snap.number[off_curve]), int(granted[off_curve])
         raise PlanRefused(f"job {number}: {slots} slots is no size of its curve")
+    if snap.bound:
+        check_bound(snap, layout)
     fine = (granted == sizes) | (granted == 0)
     if decision.modest is not None:
         fine |= granted == decision.modest
