@@ -12,10 +12,10 @@ log = logging.getLogger(__name__)
 class Bell:
     """Calls everybody who listens once for each new revision; what one listener does wrong harms no other."""
 
-    def __init__(self) -> None:
+    def __init__(self, told: int = 0) -> None:
         self._lock = threading.Lock()
         self._rings: dict[object, Callable[[int], None]] = {}
-        self._told = 0
+        self._told = told
 
     def hang(self, ring: Callable[[int], None]) -> Callable[[], None]:
         """Call `ring` from now on; returns what ends it."""

@@ -7,7 +7,7 @@ somebody reads it.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter
 
@@ -27,17 +27,17 @@ class Codec(Generic[R]):
     """Writes and reads one kind of record."""
 
     def __init__(self, kind: type[R]) -> None:
-        # pydantic takes no configuration beside a dataclass, but beside an annotated one it does.
-        annotated: Any = Annotated[kind, "stored"]
-        self._adapter: TypeAdapter[R] = TypeAdapter(annotated, config=_CONFIG)
+        # pydantic takes no configuration for a dataclass itself, but for a tuple of one it does.
+        one: Any = tuple[kind]  # type: ignore[valid-type]
+        self._adapter: TypeAdapter[tuple[R]] = TypeAdapter(one, config=_CONFIG)
 
     def encode(self, record: R) -> str:
         """The record as JSON."""
-        return self._adapter.dump_json(record, warnings="error").decode()
+        return self._adapter.dump_json((record,), warnings="error").decode()
 
     def decode(self, text: str) -> R:
         """What `encode` was given."""
-        return self._adapter.validate_json(text)
+        return self._adapter.validate_json(text)[0]
 
 
 JOB = Codec(Job)
