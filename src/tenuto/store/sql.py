@@ -29,8 +29,8 @@ from tenuto.store.trouble import explain, lost, may_pass
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-GROUP = 256
-"""The most acts in one commit; more would make the first of them wait too long."""
+GROUP = 64
+"""The most acts in one commit: so many savepoints PostgreSQL keeps without effort."""
 POLL_SECONDS = 0.1
 """How often we look for commits of other processes."""
 TRIES = 3
@@ -237,7 +237,6 @@ def _run(
     if problem is not None:
         tx.undo()
         return None, problem
-    tx.keep()
     counters.take(tx.counters)
     return result, None
 

@@ -25,6 +25,7 @@ from sqlalchemy import (
     text,
     update,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql import Executable
 from sqlalchemy.sql.elements import BindParameter
@@ -64,7 +65,13 @@ _NODES = select(_nodes.record).order_by(_nodes.number)
 _META = select(tables.meta.c.value).where(tables.meta.c.key == _id)
 _TOKENS = select(tables.tokens)
 _TOKEN = _TOKENS.where(tables.tokens.c.digest == _id)
+_ADD_JOB = {
+    "sqlite": sqlite.insert(tables.jobs).on_conflict_do_nothing(),
+    "postgresql": postgresql.insert(tables.jobs).on_conflict_do_nothing(),
+}
+# The next act's savepoint hides the last one's, so none needs to be released before the commit.
 _SAVEPOINT = text("SAVEPOINT act")
+_UNDO = text("ROLLBACK TO SAVEPOINT act")
 _KEYED = select(tables.idempotency_keys).where(tables.idempotency_keys.c.key == _id)
 
 
@@ -123,13 +130,7 @@ class SqlTx:
     def undo(self) -> None:
         """Take back everything that was changed here."""
         if self.changed:
-            self._connection.exec_driver_sql("ROLLBACK TO SAVEPOINT act")
-            self.keep()
-
-    def keep(self) -> None:
-        """Let what was changed here stand, for the whole group to be committed."""
-        if self.changed:
-            self._connection.exec_driver_sql("RELEASE SAVEPOINT act")
+            self._connection.execute(_UNDO)
 
     def _text(self, statement: Executable, wanted: str) -> str | None:
         text: str | None = self._run(statement, {"wanted": wanted}).scalar()
@@ -168,10 +169,9 @@ class SqlTx:
         return [decode_job(text) for text in self._texts(_SUCCESSORS, id)]
 
     def add_job(self, job: Job) -> Job:
-        if self._run(_JOB_KEYS, {"wanted": job.id}).first() is not None:
-            raise ValueError(f"there is a job {job.id} already")
         stored = replace(job, number=self.counters.jobs + 1, revision=self._revision)
-        self._change(insert(tables.jobs), job_row(stored))
+        if not self._change(_ADD_JOB[self._connection.dialect.name], job_row(stored)):
+            raise ValueError(f"there is a job {job.id} already")
         self._add_labels(stored)
         self.counters.jobs += 1
         return stored
