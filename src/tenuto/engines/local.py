@@ -32,6 +32,8 @@ class _Node:
     workers: dict[WorkerId, WorkerSeen] | None = None
     """As last reported; None before the first report, when nobody knows what runs there."""
     ports: tuple[int, ...] = ()
+    news: bool = True
+    """Whether its next report tells something new, whatever it contains."""
     leaving: bool = False
     orders: Rings = field(default_factory=Rings)
     """Rung when its orders have changed."""
@@ -135,6 +137,7 @@ class LocalEngine:
             if hello.session != known.hello.session:
                 known.former.add(known.hello.session)
                 known.leaving = known.leaving and not self._has_left(known, now)
+                known.news = True
             known.hello, known.heard_at = hello, now
         known.orders.ring()  # so that the earlier one, if it waits, learns of it
 
@@ -145,8 +148,8 @@ class LocalEngine:
         with self._lock:
             node = self._speaking(report.node, report.session)
             returned = now - node.heard_at >= self._silence
-            news = returned or node.workers is None or _outline(workers) != _outline(node.workers)
-            node.workers, node.ports, node.heard_at = workers, report.ports, now
+            news = returned or node.news or _outline(workers) != _outline(node.workers or {})
+            node.workers, node.ports, node.heard_at, node.news = workers, report.ports, now, False
             version = self._version(report.node)
         if news:
             self._news.ring()
@@ -192,13 +195,13 @@ class LocalEngine:
             raise _superseded(name)
         if node is None or session not in ("", node.hello.session):
             raise Conflict(
-                f"This server has not heard of {name} yet", code="say_hello", remedy="Say hello first."
+                f"this server has not heard of {name} yet", code="say_hello", remedy="Say hello first"
             )
         return node
 
     def _check_open(self) -> None:
         if self._closed:
-            raise Unreachable("The server is about to end", code="closing", remedy="Try again soon.")
+            raise Unreachable("the server is about to end", code="closing", remedy="Try again soon")
 
     def _let_go(self) -> None:
         """Drop the picture of removed nodes that have been silent for too long to be waited for."""
@@ -219,7 +222,7 @@ def _outline(workers: dict[WorkerId, WorkerSeen]) -> dict[WorkerId, object]:
 
 def _superseded(name: str) -> Conflict:
     return Conflict(
-        f"Another supervisor speaks for {name} now",
+        f"another supervisor speaks for {name} now",
         code="superseded",
-        remedy="Give each machine a name of its own, or end the other supervisor.",
+        remedy="Give each machine a name of its own, or end the other supervisor",
     )

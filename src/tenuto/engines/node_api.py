@@ -1,0 +1,238 @@
+"""The server's end of the protocol between supervisors and server (`wire.node`), over the local engine.
+
+Every answer that is not a success has the one error shape of the platform, so that a supervisor can tell its
+operator in a sentence what is the matter.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import replace
+from typing import Annotated, Any, Protocol, TypeVar
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
+from pydantic import ValidationError
+
+from tenuto.engines.local import LocalEngine
+from tenuto.errors import InputInvalid, NotAllowed, TenutoError, Told
+from tenuto.settings import Settings
+from tenuto.wire.codec import decode, encode
+from tenuto.wire.node import (
+    HEADER,
+    LOG_CHUNK,
+    PREFIX,
+    PROTOCOL,
+    Acknowledged,
+    Hello,
+    Orders,
+    Report,
+    Stored,
+    Welcome,
+)
+from tenuto.wire.worker import WorkerId
+
+T = TypeVar("T")
+LONGEST_WAIT = 60.0
+"""Seconds after which a supervisor is answered in any case: what lies between might forget a silent connection."""
+
+
+class LogSink(Protocol):
+    """Where the output of workers goes."""
+
+    def append(self, worker: WorkerId, offset: int, data: bytes) -> int:
+        """Keep what is new of `data`, which begins at `offset`; returns the offset that is wanted next."""
+        ...
+
+
+class ProtocolRefused(Told):
+    """The supervisor speaks another version of the protocol."""
+
+    code = "protocol"
+    http_status = 426
+
+
+class TooLarge(Told):
+    """The body is larger than it may be."""
+
+    code = "too_large"
+    http_status = 413
+
+
+def node_router(
+    engine: LocalEngine, logs: LogSink, admit: Callable[[str], bool], settings: Settings
+) -> APIRouter:
+    """The routes; `admit` tells whether a token is one of a node's. Not part of the public API's description."""
+    router = APIRouter(
+        prefix=PREFIX,
+        route_class=_NodeRoute,
+        include_in_schema=False,
+        dependencies=[Depends(_guard(admit))],
+    )
+    desk = _Desk(engine, logs, settings)
+    router.post("/hello")(desk.hello)
+    router.post("/report")(desk.report)
+    router.get("/orders")(desk.orders)
+    router.put("/logs/{worker:path}")(desk.logs)
+    return router
+
+
+class _Desk:
+    """One method for each request."""
+
+    def __init__(self, engine: LocalEngine, logs: LogSink, settings: Settings) -> None:
+        self._engine = engine
+        self._logs = logs
+        self._largest = settings.serving.max_body
+        self._welcome = Welcome(
+            heartbeat=settings.nodes.heartbeat,
+            dead_man=settings.nodes.dead_man,
+            spool_bytes=settings.logs.spool_bytes,
+        )
+
+    async def hello(self, request: Request) -> Response:
+        """A supervisor introduces itself."""
+        self._engine.hello(_read(Hello, await _body(request, self._largest)))
+        return _json(self._welcome)
+
+    async def report(self, request: Request) -> Response:
+        """A supervisor tells all it sees."""
+        report = _read(Report, await _body(request, self._largest))
+        # A node speaks for its own workers only, whatever it writes into them.
+        workers = tuple(replace(worker, node=report.node) for worker in report.workers)
+        return _json(Acknowledged(version=self._engine.report(replace(report, workers=workers))))
+
+    async def orders(
+        self,
+        node: str,
+        session: str = "",
+        term: int = 0,
+        known: int = 0,
+        wait: Annotated[float, Query(ge=0)] = 20.0,
+    ) -> Response:
+        """Answer when there are orders other than those the supervisor knows, or when it has waited enough."""
+        loop, changed = asyncio.get_running_loop(), asyncio.Event()
+
+        def ring() -> None:
+            with suppress(RuntimeError):  # the loop has ended, and with it whoever waited
+                loop.call_soon_threadsafe(changed.set)
+
+        end = self._engine.on_orders(node, ring)
+        try:
+            self._engine.heard(node, session)
+            async with asyncio.timeout(min(wait, LONGEST_WAIT)):
+                while not _newer(orders := self._engine.orders(node, session), term, known):
+                    await changed.wait()
+                    changed.clear()
+        except TimeoutError:
+            orders = self._engine.orders(node, session)
+        finally:
+            end()
+        return _json(orders)
+
+    async def logs(self, request: Request, worker: str, offset: Annotated[int, Query(ge=0)]) -> Response:
+        """Keep a piece of a worker's output."""
+        whose = _worker(worker)
+        data = await _body(request, LOG_CHUNK)
+        return _json(Stored(next=await run_in_threadpool(self._logs.append, whose, offset, data)))
+
+
+def _newer(orders: Orders, term: int, known: int) -> bool:
+    return orders.term > 0 and (orders.term, orders.version) != (term, known)
+
+
+class _NodeRoute(APIRoute):
+    """A route whose refusals have the platform's error shape, whatever app it is part of."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def told(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except TenutoError as error:
+                return _refusal(error)
+            except RequestValidationError as error:
+                return _refusal(_invalid(error.errors()[0]))
+
+        return told
+
+
+def _guard(admit: Callable[[str], bool]) -> Callable[[Request], Coroutine[Any, Any, None]]:
+    """What comes before every request: the version of the protocol, then the token."""
+
+    async def check(request: Request) -> None:
+        spoken = request.headers.get(HEADER, "")
+        if spoken != PROTOCOL:
+            raise ProtocolRefused(
+                f"this server speaks version {PROTOCOL} of the node protocol, not {spoken or 'an unnamed one'}",
+                remedy="Install the same version of tenuto on the node as on the server",
+            )
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not await run_in_threadpool(admit, token.strip()):
+            raise NotAllowed(
+                "the node token is missing or not known here",
+                remedy="Start the supervisor with the token that the server shows for nodes",
+            )
+
+    return check
+
+
+async def _body(request: Request, largest: int) -> bytes:
+    """The whole body, read no further than it may be."""
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > largest:
+            raise TooLarge(f"the body has more than {largest} bytes", remedy="Send it in smaller pieces")
+    return bytes(body)
+
+
+def _read(kind: type[T], body: bytes) -> T:
+    try:
+        return decode(kind, body)
+    except ValidationError as error:
+        raise _invalid(error.errors()[0]) from error
+
+
+def _worker(text: str) -> WorkerId:
+    """The worker of a log; its parts become names of files, so none may lead elsewhere."""
+    try:
+        worker = WorkerId.parse(text)
+    except ValueError:
+        worker = None
+    if worker is None or not all(_plain(part) for part in (worker.job, worker.role)):
+        raise InputInvalid(
+            f"{text!r} names no worker", remedy="Write JOB.GENERATION.ROLE.RANK", field="worker"
+        )
+    return worker
+
+
+def _plain(name: str) -> bool:
+    return bool(name) and not name.startswith(".") and not set(name) & {"/", "\0"}
+
+
+def _invalid(first: Any) -> InputInvalid:
+    field = ".".join(str(part) for part in first["loc"])
+    return InputInvalid(
+        f"{field or 'the body'}: {first['msg']}", remedy="See the node protocol", field=field or None
+    )
+
+
+def _refusal(error: TenutoError) -> Response:
+    shape = {
+        "code": error.code,
+        "message": getattr(error, "problem", str(error)),
+        "remedy": error.remedy,
+        "field": error.field,
+    }
+    return JSONResponse(shape, status_code=error.http_status)
+
+
+def _json(value: object) -> Response:
+    return Response(encode(value), media_type="application/json")

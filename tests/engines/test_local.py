@@ -1,0 +1,259 @@
+"""What the engine of real supervisors remembers: who spoke, what was said, what is wanted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.engines.builders import an_id, an_order
+
+from tenuto.engines.local import LocalEngine
+from tenuto.errors import Conflict, Unreachable
+from tenuto.model.node import Slot
+from tenuto.wire.node import Hello, Report
+from tenuto.wire.worker import WorkerSeen, WorkerState
+
+RUNNING = WorkerSeen(id=an_id(), node="노드-0", state=WorkerState.RUNNING, slot=0)
+
+
+class HandClock:
+    """Time that passes by hand."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def a_hello(node: str = "노드-0", session: str = "s-1") -> Hello:
+    return Hello(node=node, session=session, slots=(Slot(), Slot()), address="10.0.0.1", version="1")
+
+
+def a_report(*workers: WorkerSeen, node: str = "노드-0", session: str = "s-1") -> Report:
+    return Report(node=node, session=session, workers=workers)
+
+
+def an_engine(clock: HandClock | None = None) -> LocalEngine:
+    """One that has heard of a node on which nothing runs."""
+    engine = LocalEngine(clock or HandClock())
+    engine.hello(a_hello())
+    engine.report(a_report())
+    return engine
+
+
+def test_a_node_is_seen_only_when_it_has_told_what_runs_there() -> None:
+    engine = LocalEngine(HandClock())
+    engine.hello(a_hello())
+    assert not engine.observe().nodes
+
+    engine.report(a_report(RUNNING))
+    assert list(engine.observe().nodes) == ["노드-0"]
+    assert engine.observe().workers == {an_id(): RUNNING}
+
+
+def test_the_picture_of_a_supervisor_that_starts_anew_stays_until_it_reports() -> None:
+    engine = an_engine()
+    engine.report(a_report(RUNNING))
+
+    engine.hello(a_hello(session="s-2"))
+    assert engine.observe().workers == {an_id(): RUNNING}
+
+    engine.report(a_report(session="s-2"))
+    assert not engine.observe().workers
+
+
+def test_a_nodes_orders_get_a_new_version_only_when_they_change() -> None:
+    engine = an_engine()
+    engine.hello(a_hello("other"))
+    engine.want(1, [an_order(), an_order(an_id("other"), node="other")])
+    before = engine.orders("노드-0").version
+
+    engine.want(1, [an_order(), an_order(an_id("another"), node="other")])
+    assert engine.orders("노드-0").version == before
+
+    engine.want(1, [an_order(an_id(generation=2))])
+    assert engine.orders("노드-0").version > before
+
+
+def test_a_new_term_is_told_to_every_node_though_its_orders_stay_the_same() -> None:
+    engine = an_engine()
+    engine.want(1, [an_order()])
+    before = engine.orders("노드-0")
+    rings: list[str] = []
+    engine.on_orders("노드-0", lambda: rings.append("ring"))
+
+    engine.want(2, [an_order()])
+
+    after = engine.orders("노드-0")
+    assert (after.term, after.workers) == (2, before.workers)
+    assert after.version > before.version
+    assert rings == ["ring"]
+
+
+def test_only_nodes_whose_orders_changed_are_rung_for() -> None:
+    engine = an_engine()
+    engine.hello(a_hello("other"))
+    engine.want(1, [])
+    rings: list[str] = []
+    for name in ("노드-0", "other"):
+        engine.on_orders(name, lambda name=name: rings.append(name))  # type: ignore[misc]
+
+    engine.want(1, [an_order()])
+    engine.want(1, [an_order()])
+
+    assert rings == ["노드-0"]
+
+
+def test_signs_of_life_and_steps_ring_no_bell_but_news_do() -> None:
+    clock = HandClock()
+    engine = an_engine(clock)
+    engine.report(a_report(RUNNING))
+    rings: list[str] = []
+    engine.listen(lambda: rings.append("ring"))
+
+    clock.now += 2.0
+    engine.report(a_report(replace(RUNNING, step=5.0)))
+    assert engine.observe().workers[an_id()].step == 5.0
+    assert engine.observe().nodes["노드-0"].heard_at == 1002.0
+    assert not rings
+
+    engine.report(a_report(replace(RUNNING, state=WorkerState.EXITED, exit_code=0)))
+    assert rings == ["ring"]
+
+
+def test_a_node_that_is_heard_again_after_a_long_silence_is_news() -> None:
+    clock = HandClock()
+    engine = an_engine(clock)
+    rings: list[str] = []
+    engine.listen(lambda: rings.append("ring"))
+
+    clock.now += 15.0
+    engine.report(a_report())
+
+    assert rings == ["ring"]
+
+
+def test_a_node_with_other_slots_than_before_is_news() -> None:
+    engine = an_engine()
+    rings: list[str] = []
+    engine.listen(lambda: rings.append("ring"))
+
+    engine.hello(replace(a_hello(session="s-2"), slots=(Slot(),)))
+    engine.report(a_report(session="s-2"))
+
+    assert rings == ["ring"]
+    assert len(engine.observe().nodes["노드-0"].slots) == 1
+
+
+def test_who_has_stopped_listening_is_not_rung_for() -> None:
+    engine = an_engine()
+    rings: list[str] = []
+    engine.listen(lambda: rings.append("ring"))()
+
+    engine.report(a_report(RUNNING))
+
+    assert not rings
+
+
+def test_asking_for_orders_is_a_sign_of_life() -> None:
+    clock = HandClock()
+    engine = an_engine(clock)
+
+    clock.now += 1.0
+    engine.heard("노드-0", "s-1")
+
+    assert engine.observe().nodes["노드-0"].heard_at == 1001.0
+
+
+def test_a_removed_node_is_told_to_leave_and_its_workers_are_seen_until_they_are_gone() -> None:
+    engine = an_engine()
+    engine.want(1, [an_order()])
+    engine.report(a_report(RUNNING))
+
+    engine.forget_node("노드-0")
+
+    orders = engine.orders("노드-0", "s-1")
+    assert (orders.leave, orders.workers) == (True, ())
+    assert not engine.observe().nodes
+    assert an_id() in engine.observe().workers
+    engine.report(a_report())
+    assert not engine.observe().workers
+
+
+def test_a_removed_node_whose_supervisor_is_restarted_meanwhile_must_still_leave() -> None:
+    engine = an_engine()
+    engine.want(1, [])
+    engine.report(a_report(RUNNING))
+    engine.forget_node("노드-0")
+
+    engine.hello(a_hello(session="s-2"))
+
+    assert engine.orders("노드-0", "s-2").leave
+
+
+def test_a_machine_may_join_under_the_name_of_one_that_has_left() -> None:
+    engine = an_engine()
+    engine.want(1, [])
+    engine.forget_node("노드-0")
+
+    engine.hello(a_hello(session="s-2"))
+    engine.report(a_report(session="s-2"))
+
+    assert not engine.orders("노드-0", "s-2").leave
+    assert list(engine.observe().nodes) == ["노드-0"]
+
+
+def test_a_machine_may_join_under_the_name_of_one_that_was_lost() -> None:
+    clock = HandClock()
+    engine = an_engine(clock)
+    engine.want(1, [])
+    engine.report(a_report(RUNNING))
+    engine.forget_node("노드-0")
+    clock.now += 15.0
+
+    engine.hello(a_hello(session="s-2"))
+
+    assert not engine.orders("노드-0", "s-2").leave
+
+
+def test_a_removed_node_that_fell_silent_is_not_waited_for_longer_than_the_timeout() -> None:
+    clock = HandClock()
+    engine = an_engine(clock)
+    engine.report(a_report(RUNNING))
+    engine.forget_node("노드-0")
+    assert engine.observe().workers
+
+    clock.now += 15.0
+    assert not engine.observe().workers
+
+
+def test_forgetting_a_node_that_nobody_knows_changes_nothing() -> None:
+    engine = an_engine()
+    engine.forget_node("nowhere")
+
+    assert list(engine.observe().nodes) == ["노드-0"]
+
+
+def test_a_session_nobody_has_heard_of_must_say_hello() -> None:
+    with pytest.raises(Conflict) as told:
+        an_engine().report(a_report(session="s-9"))
+
+    assert told.value.code == "say_hello"
+
+
+def test_a_closed_engine_answers_nobody() -> None:
+    engine = an_engine()
+    rings: list[str] = []
+    engine.on_orders("노드-0", lambda: rings.append("ring"))
+
+    engine.close()
+
+    assert rings == ["ring"]
+    for ask in (
+        lambda: engine.hello(a_hello()),
+        lambda: engine.report(a_report()),
+        lambda: engine.orders("노드-0"),
+    ):
+        with pytest.raises(Unreachable):
+            ask()
