@@ -1,0 +1,89 @@
+"""The files of one worker's log: parts named by the offset of their first byte.
+
+What a file holds is known by its name and size alone, so there is nothing that a crash could leave out of step:
+half an append is a shorter file, and the supervisor sends the rest.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+SUFFIX = ".part"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Part:
+    """A stretch of a log, in a file."""
+
+    first: int
+    end: int
+    """The offset behind its last byte."""
+
+
+def parts_of(directory: Path) -> list[Part]:
+    """The parts in the order of their offsets; none if there is no directory."""
+    try:
+        with os.scandir(directory) as entries:
+            found = [_part(entry) for entry in entries if entry.name.endswith(SUFFIX)]
+    except FileNotFoundError:
+        return []
+    return sorted(part for part in found if part is not None)
+
+
+def _part(entry: os.DirEntry[str]) -> Part | None:
+    first = int(entry.name.removesuffix(SUFFIX))
+    try:
+        return Part(first, first + entry.stat().st_size)
+    except FileNotFoundError:  # rotated away between two looks
+        return None
+
+
+def path_of(directory: Path, first: int) -> Path:
+    """The file of the part that begins there."""
+    return directory / f"{first:020d}{SUFFIX}"
+
+
+def append_to(path: Path, data: bytes) -> None:
+    """Add bytes to a part; made if there is none. What an error or a crash leaves is a beginning of `data`."""
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        left = memoryview(data)
+        while left:
+            left = left[os.write(handle, left) :]
+    finally:
+        os.close(handle)
+
+
+def read_from(path: Path, position: int, limit: int) -> bytes:
+    """At most `limit` bytes of a file; fewer at its end."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        pieces = []
+        while limit > 0 and (piece := os.pread(handle, limit, position)):
+            pieces.append(piece)
+            position += len(piece)
+            limit -= len(piece)
+        return b"".join(pieces)
+    finally:
+        os.close(handle)
+
+
+def without_gap(parts: list[Part]) -> list[Part]:
+    """The newest parts, as far back as they follow upon each other."""
+    start = len(parts) - 1
+    while start > 0 and parts[start - 1].end == parts[start].first:
+        start -= 1
+    return parts[max(start, 0) :]
+
+
+def blocks_backwards(directory: Path, parts: list[Part], block: int) -> Iterator[bytes]:
+    """The bytes of these parts in blocks, the last one first."""
+    for part in reversed(parts):
+        position = part.end
+        while position > part.first:
+            size = min(block, position - part.first)
+            position -= size
+            yield read_from(path_of(directory, part.first), position - part.first, size)
