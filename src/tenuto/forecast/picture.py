@@ -59,6 +59,13 @@ class Picture:
     asked_again: frozenset[int]
     """Numbers of jobs that are on their way and need a new answer: their curve has been measured, their
     deadline was changed, or the policy knows nothing of the promise they hold."""
+    epoch: float
+    """Where the snapshot's time begins."""
+
+    def row_of(self, number: int) -> int | None:
+        """The row of a job; None if the round does not decide about it."""
+        row = int(np.searchsorted(self.snapshot.number, number))
+        return row if row < len(self.jobs) and self.jobs[row].number == number else None
 
     def named(self, slots: Iterable[int]) -> dict[str, tuple[int, ...]]:
         """Slots of the snapshot as nodes and the numbers of the slots there."""
@@ -106,7 +113,7 @@ def picture(scene: Scene) -> Picture:
         memory=memory,
         bound=_bound(jobs, ground),
     )
-    return Picture(snapshot, jobs, again)
+    return Picture(snapshot, jobs, again, scene.epoch)
 
 
 def _number(job: Job) -> int:
