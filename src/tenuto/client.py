@@ -250,10 +250,9 @@ def error_of(status: int, told: Mapping[str, Any], url: str) -> TenutoError:
         return Declined(problem, code=code, remedy=remedy, field=field)
     if status in (400, 413, 422):
         return InputInvalid(problem, remedy=remedy or "Change it and try again", field=field)
-    if not told:
-        remedy = "Is this the address of a tenuto server?"
-    kind = _BY_STATUS.get(status, ServerFailed if status >= 500 else Conflict)
-    return kind(problem, code=code, remedy=remedy, field=field)
+    if not code:
+        return ServerFailed(problem, remedy="Is this the address of a tenuto server?")
+    return _BY_STATUS.get(status, ServerFailed)(problem, code=code, remedy=remedy, field=field)
 
 
 def _nobody(url: str) -> Unreachable:

@@ -18,6 +18,12 @@ class Later:
     attribute: str
     epilog: str = ""
     """The name of a text in that module which ends the command's help."""
+    summary: str = ""
+    """The first sentence of its help, so that a list of all commands needs no import."""
+    kind: str = ""
+    """The name of a class in that module that parses the arguments in its own way."""
+    hidden: bool = False
+    """Another name for a command, for those who are used to it."""
 
     def load(self, name: str) -> Any:
         """Import the module and make the command."""
@@ -27,7 +33,9 @@ class Later:
             found.info.name = name
             return typer.main.get_group(found)
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        alone.command(name, epilog=getattr(module, self.epilog) if self.epilog else None)(found)
+        settings: dict[str, Any] = {"cls": getattr(module, self.kind)} if self.kind else {}
+        epilog = getattr(module, self.epilog) if self.epilog else None
+        alone.command(name, epilog=epilog, hidden=self.hidden, **settings)(found)
         return typer.main.get_command(alone)
 
 
@@ -63,5 +71,9 @@ def group_of(later: dict[str, Later]) -> type[TyperGroup]:
 
         def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002  as click calls it
             return list(self.commands)
+
+        def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002  as click calls it
+            with formatter.section("Commands"):
+                formatter.write_dl([(name, one.summary) for name, one in later.items() if not one.hidden])
 
     return LazyGroup

@@ -15,10 +15,85 @@ from tenuto.cli.lazy import Later, group_of
 from tenuto.errors import InputInvalid, TenutoError
 
 COMMANDS = {
-    "policies": Later("tenuto.cli.policies", "policies"),
-    "replay": Later("tenuto.cli.replay", "replay", epilog="EXAMPLES"),
-    "trace": Later("tenuto.cli.trace", "app"),
-    "lab": Later("tenuto.cli.lab", "app"),
+    "submit": Later(
+        "tenuto.cli.submit",
+        "submit",
+        epilog="EXAMPLES",
+        kind="SubmitCommand",
+        summary="Hand in jobs and get an answer: a promise, or the reason why not.",
+    ),
+    "run": Later(
+        "tenuto.cli.run",
+        "run",
+        epilog="EXAMPLES",
+        kind="RunCommand",
+        summary="Submit a command, show what it prints, and end as it ends.",
+    ),
+    "ps": Later("tenuto.cli.jobs", "ps", epilog="EXAMPLES", summary="List the jobs, newest first."),
+    "show": Later(
+        "tenuto.cli.show",
+        "show",
+        epilog="EXAMPLES",
+        summary="Tell everything about a job: its contract, progress and workers.",
+    ),
+    "logs": Later("tenuto.cli.logs", "logs", epilog="EXAMPLES", summary="Show what a job's workers printed."),
+    "scale": Later(
+        "tenuto.cli.scale",
+        "scale",
+        epilog="EXAMPLES",
+        kind="ScaleCommand",
+        summary="Fix a job's number of workers, or leave it to the policy again.",
+    ),
+    "pause": Later(
+        "tenuto.cli.wishes", "pause", summary="Stop a job's workers for now; its promise is given up."
+    ),
+    "resume": Later("tenuto.cli.wishes", "resume", summary="Let a paused job go on; it gets a new answer."),
+    "cancel": Later(
+        "tenuto.cli.wishes",
+        "cancel",
+        summary="End a job for good.",
+    ),
+    "update": Later(
+        "tenuto.cli.change",
+        "update",
+        epilog="UPDATE_EXAMPLES",
+        summary="Change a job's deadline, priority, name, labels or what it waits for.",
+    ),
+    "resubmit": Later(
+        "tenuto.cli.change",
+        "resubmit",
+        epilog="RESUBMIT_EXAMPLES",
+        summary="Submit a job once more, as it was or with changes.",
+    ),
+    "delete": Later("tenuto.cli.change", "delete", summary="Forget a job that has ended or never began."),
+    "events": Later("tenuto.cli.events", "events", epilog="EXAMPLES", summary="Tell what happened, and why."),
+    "hosts": Later(
+        "tenuto.cli.hosts",
+        "hosts",
+        epilog="EXAMPLES",
+        summary="Print where a job's workers are, as Horovod's host discovery wants it.",
+    ),
+    "schema": Later("tenuto.cli.schema", "schema", summary="Print the JSON schema of a job file."),
+    "policy": Later("tenuto.cli.policy", "app", summary="See and change the policy that decides."),
+    "policies": Later("tenuto.cli.policies", "policies", summary="List the policies, one sentence each."),
+    "replay": Later(
+        "tenuto.cli.replay",
+        "replay",
+        epilog="EXAMPLES",
+        summary="Replay traces under policies and compare what becomes of the deadlines.",
+    ),
+    "trace": Later(
+        "tenuto.cli.trace",
+        "app",
+        summary="Make, look at, convert and keep traces: lists of jobs to replay.",
+    ),
+    "lab": Later(
+        "tenuto.cli.lab",
+        "app",
+        summary="Experiments of many replays, what came out of them, and pictures.",
+    ),
+    "queue": Later("tenuto.cli.jobs", "ps", epilog="EXAMPLES", hidden=True),
+    "stop": Later("tenuto.cli.wishes", "cancel", hidden=True),
 }
 """Every command, in the order in which one meets them."""
 

@@ -1,0 +1,97 @@
+"""`tenuto hosts`: a job's allocation as Horovod's host discovery knows it, out and in."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tenuto.cli.connect import JobArgument, JsonOption, ServerOption, connect
+from tenuto.cli.printing import console, print_json, say
+from tenuto.client import Client
+from tenuto.errors import InputInvalid, TenutoError
+from tenuto.model.phase import ENDED
+from tenuto.wire.hosts_file import as_script, on_nodes, read_hosts
+
+EXAMPLES = (
+    "Examples: tenuto hosts train · tenuto hosts train --script > discover.sh · "
+    "tenuto hosts train --apply discover.sh --watch"
+)
+LOOK_EVERY = 0.5
+
+
+def hosts(
+    job: JobArgument,
+    script: Annotated[bool, typer.Option("--script", help="As a script that prints the lines.")] = False,
+    names: Annotated[bool, typer.Option("--names", help="The names of nodes, not their addresses.")] = False,
+    apply: Annotated[
+        Path | None,
+        typer.Option("--apply", metavar="FILE", help="Give the job the workers that this file lists."),
+    ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="With --apply: again whenever the file is edited.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", "-f", help="With --apply: even if a promise breaks by it.")
+    ] = False,
+    server: ServerOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print where a job's workers are, as Horovod's host discovery wants it.
+
+    One `host:slots` line for each machine. With --apply the other way round: the file's lines become the job's
+    allocation. A script is read, never run.
+    """
+    if watch and apply is None:
+        raise InputInvalid("--watch needs a file", remedy="Name it with --apply")
+    with connect(server) as client:
+        if apply is not None:
+            _apply(client, job, apply, force=force, as_json=as_json)
+            if watch:
+                _watch(client, job, apply, force=force)
+            return
+        found = client.job(job)
+        lines = client.hosts(found["id"])["lines"] if not names else _by_name(found["allocation"])
+    if as_json:
+        print_json({"lines": lines})
+    else:
+        sys.stdout.write(as_script(lines) if script else "".join(f"{line}\n" for line in lines))
+
+
+def _by_name(allocation: str) -> list[str]:
+    return allocation.split(",") if allocation else []
+
+
+def _apply(client: Client, job: str, file: Path, *, force: bool, as_json: bool = False) -> None:
+    nodes = on_nodes(read_hosts(file), client.nodes()["items"])
+    scaled = client.scale(job, {"nodes": nodes, "force": True} if force else {"nodes": nodes})
+    if as_json:
+        print_json(scaled)
+        return
+    told = ",".join(f"{node}:{workers}" for node, workers in nodes.items())
+    console().print(f"{scaled['name']} ({scaled['id']}) is to have {told}.", markup=False)
+
+
+def _watch(client: Client, job: str, file: Path, *, force: bool) -> None:
+    """Apply the file at every edit, until the job ends or somebody presses Ctrl-C; a mistake in it changes nothing."""
+    id_ = client.job(job)["id"]
+    applied = _content(file)
+    while client.job(id_)["state"] not in ENDED:
+        time.sleep(LOOK_EVERY)
+        content = _content(file)
+        if content != applied and content is not None:
+            applied = content
+            try:
+                _apply(client, id_, file, force=force)
+            except TenutoError as error:
+                say(f"tenuto: {error}. The job stays as it is")
+
+
+def _content(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except OSError:
+        return None  # between two moments of being written anew

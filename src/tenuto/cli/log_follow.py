@@ -1,0 +1,142 @@
+"""Reading logs through the API: pieces by their offsets, one generation after the other, to the job's end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tenuto.cli.log_view import LogView
+from tenuto.client import Client, Json
+from tenuto.model.phase import ENDED
+
+LOOK_EVERY = 0.25
+LINGER = 5.0
+"""Seconds without a byte after which a lost node's last words are not waited for any more."""
+PIECE = 1 << 18
+"""Bytes that are asked for at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Which:
+    """Whose logs are meant."""
+
+    role: str | None = None
+    rank: int | None = None
+    generation: int | None = None
+    """All, if not said."""
+    tail: int | None = None
+    """Only so many lines of each worker's end."""
+
+
+@dataclass(slots=True)
+class LogReader:
+    """Copies logs to a view; knows how far it is with each worker."""
+
+    client: Client
+    job: str
+    """Its id."""
+    view: LogView
+    which: Which = field(default_factory=Which)
+    _next: dict[tuple[int, str, int], int] = field(default_factory=dict)
+    _done: set[tuple[int, str, int]] = field(default_factory=set)
+
+    def read(self, generation: int, *, tail: int | None = None) -> int:
+        """Copy what one generation has printed since the last time; returns how many bytes that was."""
+        query = {"role": self.which.role, "rank": self.which.rank, "generation": generation}
+        if tail is not None:
+            return sum(self._take(part) for part in self._parts({**query, "tail": tail}))
+        return sum(self._read_on(part) for part in self._parts({**query, "tail": 0}))
+
+    def read_to_end(self, generation: int) -> None:
+        """Copy the rest of a generation whose workers have gone; what their nodes still hold back is waited for."""
+        silent_since = time.monotonic()
+        while self._is_open(generation) and time.monotonic() - silent_since < LINGER:
+            if self.read(generation):
+                silent_since = time.monotonic()
+            elif self._is_open(generation):
+                time.sleep(LOOK_EVERY)
+
+    def _is_open(self, generation: int) -> bool:
+        return any(key[0] == generation and key not in self._done for key in self._next)
+
+    def _parts(self, query: Json) -> list[Json]:
+        parts: list[Json] = self.client.logs(self.job, **query)["parts"]
+        self.view.expect([_name(part) for part in parts])
+        for part in parts:
+            self._next.setdefault(_key(part), 0)
+        return parts
+
+    def _read_on(self, worker: Json) -> int:
+        """Copy everything of one worker that has not been copied."""
+        key, copied = _key(worker), 0
+        while key not in self._done:
+            generation, role, rank = key
+            found = self.client.logs(
+                self.job, role=role, rank=rank, generation=generation, offset=self._next[key], limit=PIECE
+            )["parts"]
+            if not found:
+                break
+            taken = self._take(found[0])
+            copied += taken
+            if not taken:
+                break
+        return copied
+
+    def _take(self, part: Json) -> int:
+        key, name = _key(part), _name(part)
+        self.view.write(name, part["text"])
+        taken = part["next"] - max(part["offset"], self._next[key])
+        self._next[key] = part["next"]
+        if part["ended"]:
+            self._done.add(key)
+            self.view.finish(name)
+        return int(taken)
+
+
+def _key(part: Json) -> tuple[int, str, int]:
+    return part["generation"], part["role"], part["rank"]
+
+
+def _name(part: Json) -> str:
+    return f"{part['role']}/{part['rank']}"
+
+
+def print_logs(reader: LogReader, job: Json) -> None:
+    """Copy what there is."""
+    which = reader.which
+    if which.tail is not None:
+        reader.read(which.generation or job["generation"], tail=which.tail)
+    else:
+        for generation in [which.generation] if which.generation else range(1, job["generation"] + 1):
+            reader.read(generation)
+    reader.view.finish_all()
+
+
+def follow_logs(
+    reader: LogReader, job: Json, *, begin: int, changed: Callable[[Json], None] = lambda _: None
+) -> Json:
+    """Copy what there is and what comes, until the job has ended; returns the job as it ended.
+
+    `changed` is told whenever the job is in another state.
+    """
+    generation, tail, state = begin, reader.which.tail, job["state"]
+    while True:
+        copied = reader.read(generation, tail=tail) if generation else 0
+        tail = None if generation else tail
+        later, ended = job["generation"] > generation, job["state"] in ENDED
+        if later or ended:
+            reader.read_to_end(generation)
+        if later and reader.which.generation is None:
+            generation += 1
+            continue
+        if later or ended:
+            break
+        if not copied:
+            time.sleep(LOOK_EVERY)
+        job = reader.client.job(job["id"])
+        if job["state"] != state:
+            state = job["state"]
+            changed(job)
+    reader.view.finish_all()
+    return job

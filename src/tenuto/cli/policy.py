@@ -1,0 +1,69 @@
+"""`tenuto policy`: who decides, and by which settings."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tenuto.cli.connect import JsonOption, ServerOption, connect
+from tenuto.cli.pairs import values
+from tenuto.cli.printing import console, facts_of, print_json
+from tenuto.client import Json
+from tenuto.errors import InputInvalid
+
+app = typer.Typer(
+    name="policy",
+    help="See and change the policy that decides.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.command(epilog="Example: tenuto policy show --json")
+def show(server: ServerOption = None, as_json: JsonOption = False) -> None:
+    """Tell which policy is in force, and its settings."""
+    with connect(server) as client:
+        _print(client.policy(), as_json)
+
+
+@app.command(
+    name="set",
+    epilog="Examples: tenuto policy set edf · tenuto policy set --set margin=0.2 --set interval=5m",
+)
+def set_policy(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A name that `tenuto policies` lists.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; repeatable.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", "-f", help="Even if promises are given up by it.")
+    ] = False,
+    server: ServerOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Put another policy or other settings in force.
+
+    If that would break promises, they are listed and nothing is changed, unless --force is given.
+    """
+    wish: Json = {} if name is None else {"name": name}
+    if changed := values(settings or ()):
+        wish["settings"] = changed
+    if not wish:
+        raise InputInvalid("nothing is to be changed", remedy="Name a policy, or give --set KEY=VALUE")
+    with connect(server) as client:
+        _print(client.set_policy({**wish, "force": True} if force else wish), as_json)
+
+
+def _print(policy: Json, as_json: bool) -> None:
+    if as_json:
+        print_json(policy)
+        return
+    facts = {
+        "policy": policy["name"],
+        "in a sentence": policy["summary"],
+        "promises": "yes" if policy["promises"] else "no",
+    }
+    console().print(facts_of(facts | {key: str(value) for key, value in policy["settings"].items()}))

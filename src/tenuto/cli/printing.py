@@ -1,0 +1,58 @@
+"""What all live commands print alike: JSON for programs, plain lines for pipes, tables for people."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+WIDE = 10_000
+"""Columns of what is no terminal: a program that reads the lines wants them whole."""
+
+
+def console(*, error: bool = False) -> Console:
+    """Where people read; pipes and files get every line whole and without colours."""
+    made = Console(stderr=error, highlight=False, soft_wrap=False)
+    return made if made.is_terminal else Console(stderr=error, highlight=False, width=WIDE)
+
+
+def say(message: str) -> None:
+    """A remark that is no result: it goes to standard error."""
+    Console(stderr=True, soft_wrap=True, highlight=False).print(Text(message))
+
+
+def print_json(value: object) -> None:
+    """One JSON value, readable for people and programs."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def print_json_line(value: object) -> None:
+    """One JSON value in one line, for lists that do not end."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def table_of(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
+    """A list for people. Everything is text, not markup: names may contain square brackets."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column in ("id", "state", "age"))
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    return table
+
+
+def facts_of(facts: Mapping[str, str]) -> Table:
+    """One line per fact; those without content are left out."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, told in facts.items():
+        if told:
+            table.add_row(name, Text(told))
+    return table

@@ -1,0 +1,121 @@
+"""`tenuto run`: a command as a job, attached to this terminal."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Annotated
+
+import typer
+from typer.core import TyperCommand
+
+from tenuto.cli import job_options as options
+from tenuto.cli.connect import ServerOption, connect
+from tenuto.cli.log_follow import LogReader, follow_logs
+from tenuto.cli.log_view import LogView
+from tenuto.cli.printing import console, say
+from tenuto.cli.submit import seconds_of, submit_all
+from tenuto.cli.verdict import REFUSED, await_verdict, print_verdict, refused
+from tenuto.client import Client, Json
+from tenuto.errors import TenutoError
+from tenuto.wire.job_file import from_command
+
+EXAMPLES = (
+    "Examples: tenuto run -- python train.py · "
+    "tenuto run --workers 1..4 --steps 1000 --curve auto --deadline +2h -- python train.py"
+)
+FAILED, INTERRUPTED = 1, 130
+
+
+class RunCommand(TyperCommand):
+    """Everything behind the first word that is no option belongs to the command."""
+
+    allow_interspersed_args = False
+
+
+def run(
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to run, with arguments.")],
+    name: options.NameOption = None,
+    workers: options.WorkersOption = None,
+    deadline: options.DeadlineOption = None,
+    steps: options.StepsOption = None,
+    curve: options.CurveOption = None,
+    priority: options.PriorityOption = None,
+    env: options.EnvOption = None,
+    node: options.NodeOption = None,
+    labels: options.LabelOption = None,
+    after: options.AfterOption = None,
+    settings: options.SetOption = None,
+    detach: Annotated[
+        bool, typer.Option("--detach", "-d", help="Return after the answer; see tenuto logs -f.")
+    ] = False,
+    patience: options.PatienceOption = None,
+    server: ServerOption = None,
+) -> None:
+    """Submit a command, show what it prints, and end as it ends.
+
+    The first Ctrl-C cancels the job and waits for its end; the second leaves it to itself. The exit code is the
+    job's own, or 3 if it was declined.
+    """
+    wishes = options.Wishes(
+        plain={"name": name, "deadline": deadline, "priority": priority, "node": node, "after": after},
+        workers=workers,
+        steps=steps,
+        curve=curve,
+        env=env or (),
+        labels=labels or (),
+        set=settings or (),
+    )
+    job = from_command(command, {})
+    job = job.changed(wishes.over(dict(job.values))).checked()
+    with connect(server, patience=seconds_of(patience)) as client:
+        [made] = submit_all(client, [job])
+        raise typer.Exit(_attended(client, made, detach=detach))
+
+
+def _attended(client: Client, job: Json, *, detach: bool) -> int:
+    """Stay with a job to its end; returns what this program shall end with."""
+    # Only what the job prints goes to standard output.
+    messages = console(error=True)
+    try:
+        job = await_verdict(client, job)
+        print_verdict(job, messages)
+        if refused(job):
+            return REFUSED
+        if detach:
+            return 0
+        return _exit_code(_followed(client, job))
+    except KeyboardInterrupt:
+        return _interrupted(client, job)
+
+
+def _followed(client: Client, job: Json) -> Json:
+    client.patience = math.inf
+    reader = LogReader(client, job["id"], LogView(sys.stdout))
+    return follow_logs(reader, job, begin=0, changed=_tell_change)
+
+
+def _tell_change(job: Json) -> None:
+    at = f" on {job['allocation']}" if job["allocation"] else ""
+    why = f": {job['message']}" if job["message"] else ""
+    say(f"tenuto: {job['name']} is {job['state']}{at}{why}")
+
+
+def _interrupted(client: Client, job: Json) -> int:
+    """Cancel the job and see it off; another Ctrl-C leaves it alone."""
+    say(f"tenuto: cancelling {job['name']} ({job['id']}); Ctrl-C once more leaves it to itself")
+    try:
+        try:
+            job = client.act(job["id"], "cancel")
+        except TenutoError as error:
+            say(f"tenuto: {error}")
+        _followed(client, client.job(job["id"]))
+    except KeyboardInterrupt:
+        say(f"tenuto: left alone; see tenuto show {job['id']}")
+    return INTERRUPTED
+
+
+def _exit_code(job: Json) -> int:
+    if job["state"] == "succeeded":
+        return 0
+    return job["exit_code"] or FAILED

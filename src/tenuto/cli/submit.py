@@ -1,0 +1,174 @@
+"""`tenuto submit`: jobs from files, scripts or the command line; the answer is a contract."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from tenuto.cli import job_options as options
+from tenuto.cli.connect import JsonOption, ServerOption, connect
+from tenuto.cli.printing import console, print_json, say
+from tenuto.cli.verdict import REFUSED, await_verdict, print_verdict, refused
+from tenuto.client import Client, Json
+from tenuto.errors import InputInvalid, TenutoError
+from tenuto.wire.hosts_file import on_nodes
+from tenuto.wire.job_file import WrittenJob, from_command, in_order, read_jobs
+from tenuto.wire.quantities import Unusable, duration
+
+EXAMPLES = (
+    "Examples: tenuto submit job.yaml · tenuto submit train.sh --deadline +6h · "
+    "tenuto submit --workers 2 --min 1 --max 4 --nic eth0 -- python train.py --epochs 3"
+)
+COMMAND = "command"
+
+
+class SubmitCommand(TyperCommand):
+    """Keeps what stands behind `--` apart: it is a command of the user's, not a list of files."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Take the command out before the options are read."""
+        if "--" in args:
+            at = args.index("--")
+            ctx.meta[COMMAND], args = args[at + 1 :], args[:at]
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Show it in the help."""
+        return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
+
+
+def submit(
+    ctx: typer.Context,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[FILE]...", help="Job files (YAML, - for standard input) or scripts."),
+    ] = None,
+    name: options.NameOption = None,
+    workers: options.WorkersOption = None,
+    least: Annotated[int | None, typer.Option("--min", metavar="N", help="The fewest workers.")] = None,
+    most: Annotated[int | None, typer.Option("--max", metavar="N", help="The most workers.")] = None,
+    deadline: options.DeadlineOption = None,
+    steps: options.StepsOption = None,
+    curve: options.CurveOption = None,
+    priority: options.PriorityOption = None,
+    env: options.EnvOption = None,
+    nic: Annotated[
+        str | None, typer.Option("--nic", metavar="IF", help="The network interface for Gloo and NCCL.")
+    ] = None,
+    workdir: Annotated[str | None, typer.Option("--workdir", metavar="DIR", help="Where it runs.")] = None,
+    node: options.NodeOption = None,
+    labels: options.LabelOption = None,
+    after: options.AfterOption = None,
+    settings: options.SetOption = None,
+    detach: Annotated[
+        bool, typer.Option("--detach", "-d", help="Print the id and do not wait for the answer.")
+    ] = False,
+    patience: options.PatienceOption = None,
+    server: ServerOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Hand in jobs and get an answer: a promise, or the reason why not.
+
+    Exit code 3 says that the platform declined a job, or cannot hold it; the answer tells what could be had.
+    """
+    wishes = options.Wishes(
+        plain={
+            "name": name,
+            "deadline": deadline,
+            "priority": priority,
+            "workdir": workdir,
+            "node": node,
+            "after": after,
+        },
+        workers=workers,
+        least=least,
+        most=most,
+        steps=steps,
+        curve=curve,
+        nic=nic,
+        env=env or (),
+        labels=labels or (),
+        set=settings or (),
+    )
+    jobs = in_order(_jobs(files or [], ctx.meta.get(COMMAND), wishes))
+    with connect(server, patience=seconds_of(patience)) as client:
+        made = submit_all(client, jobs)
+        if detach:
+            _print_ids(made, as_json)
+            return
+        answered = [_answered(client, job, show=not as_json) for job in made]
+    if as_json:
+        print_json(answered[0] if len(answered) == 1 else {"items": answered, "next": None})
+    if any(refused(job) for job in answered):
+        raise typer.Exit(REFUSED)
+
+
+def _jobs(files: Sequence[str], command: Sequence[str] | None, wishes: options.Wishes) -> list[WrittenJob]:
+    """Everything that shall be submitted, checked before anything is sent."""
+    if command is not None and files:
+        raise InputInvalid(
+            "both files and a command are given", remedy="Put either the files or, behind --, the command"
+        )
+    written = [job for file in files for job in read_jobs(file)]
+    if command:
+        written = [from_command(command, {})]
+    if not written:
+        raise InputInvalid("there is nothing to submit", remedy="Name a job file, or put a command behind --")
+    return [job.changed(wishes.over(dict(job.values))).checked() for job in written]
+
+
+def submit_all(client: Client, jobs: Sequence[WrittenJob]) -> list[Json]:
+    """Send the jobs in turn; each that waits for another of them gets its id."""
+    made: dict[str, Json] = {}
+    try:
+        for job in jobs:
+            made[job.name] = _submitted(client, job, made)
+    except (TenutoError, KeyboardInterrupt):
+        if made:
+            say(f"Submitted before that: {', '.join(job['id'] for job in made.values())}")
+        raise
+    return list(made.values())
+
+
+def _submitted(client: Client, job: WrittenJob, made: dict[str, Json]) -> Json:
+    if job.after in made:
+        job = job.waiting_for(made[job.after]["id"])
+    nodes = on_nodes(job.hosts, client.nodes()["items"]) if job.hosts else {}
+    try:
+        sent = client.submit(job.values)
+        return client.scale(sent["id"], {"nodes": nodes}) if nodes else sent
+    except InputInvalid as error:
+        raise job.blamed(error) from None
+
+
+def _answered(client: Client, job: Json, *, show: bool) -> Json:
+    try:
+        job = await_verdict(client, job)
+    except KeyboardInterrupt:
+        say(f"The job is submitted all the same: tenuto show {job['id']}")
+        raise
+    if show:
+        print_verdict(job, console())
+    return job
+
+
+def _print_ids(jobs: Sequence[Json], as_json: bool) -> None:
+    if as_json:
+        print_json(jobs[0] if len(jobs) == 1 else {"items": jobs, "next": None})
+        return
+    out = console()
+    for job in jobs:
+        out.print(job["id"], markup=False)
+
+
+def seconds_of(patience: str | None) -> float:
+    """How long to try; two seconds if nothing is said."""
+    if patience is None:
+        return 2.0
+    try:
+        return duration(patience)
+    except Unusable as error:
+        raise InputInvalid(f"--patience {error.problem}", remedy=error.remedy) from None

@@ -1,0 +1,62 @@
+"""Waiting for the answer to a submission, and telling it."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime
+
+from rich.console import Console
+
+from tenuto.cli.job_tables import contract_table
+from tenuto.cli.printing import say
+from tenuto.client import Client, Json
+from tenuto.wire.replies import JobOut
+
+REFUSED = 3
+_SAY_AFTER = 1.5
+"""Seconds after which somebody who waits wants to know why."""
+_UNANSWERED = "submitted"
+
+
+def refused(job: Json) -> bool:
+    """Whether the platform said no."""
+    return job["state"] in ("declined", "unschedulable")
+
+
+def await_verdict(client: Client, job: Json) -> Json:
+    """The job with its answer, however long that takes; says what it waits for."""
+    said = ""
+    while job["state"] == _UNANSWERED and job["contract"] is None:
+        asked = time.monotonic()
+        job = client.job(job["id"], wait="verdict", timeout=_SAY_AFTER if not said else 20.0)
+        if job["state"] != _UNANSWERED or job["contract"] is not None:
+            break
+        reason = _reason(client)
+        if reason != said:
+            say(reason)
+            said = reason
+        # A server that does not wait must not be asked without end.
+        time.sleep(max(0.0, 0.2 - (time.monotonic() - asked)))
+    return job
+
+
+def _reason(client: Client) -> str:
+    """Why there is no answer yet."""
+    cluster = client.cluster()
+    state = cluster["controller"]["state"]
+    if state == "compiling":
+        return "The controller compiles its kernels; the first time on a machine this takes a minute or two."
+    if state == "stopped" or cluster["draining"]:
+        return "The job is stored. It gets its answer when the platform decides again."
+    return "The job is stored and waits for its answer."
+
+
+def print_verdict(job: Json, out: Console) -> None:
+    """The answer as a small table, and what one may want to do next."""
+    out.print(contract_table(JobOut.model_validate(job), datetime.now().astimezone()))
+    id_ = job["id"]
+    if refused(job):
+        steps = [f"tenuto resubmit {id_} --set deadline=…", f"tenuto show {id_}"]
+    else:
+        steps = [f"tenuto logs -f {id_}", f"tenuto show {id_}", f"tenuto cancel {id_}"]
+    out.print(f"Next: {' · '.join(steps)}", markup=False)
