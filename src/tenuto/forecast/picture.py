@@ -104,7 +104,7 @@ def picture(scene: Scene) -> Picture:
         left=_left(scene, jobs, rate),
         rate=rate,
         useful=worth_using(rate),
-        requested=_requested(jobs, rates, ground),
+        requested=_requested(jobs, sizes, rate, ground.usable),
         held=held,
         ready_at=np.where(held > 0, _floats(job.progress.ready_at for job in jobs) - scene.epoch, -inf),
         changed_at=np.where(held > 0, _floats(job.progress.changed_at for job in jobs) - scene.epoch, -inf),
@@ -225,13 +225,14 @@ def _rate_columns(rates: Sequence[Rates], nobodys: int) -> tuple[Ints, Floats]:
     return frozen(np.array(every, dtype=np.int64)), rate_rows
 
 
-def _requested(jobs: Sequence[Job], rates: Sequence[Rates], ground: _Ground) -> Ints:
+def _requested(jobs: Sequence[Job], sizes: Ints, rate: Floats, usable: int) -> Ints:
     """The largest usable size up to the preferred one, else the smallest there is."""
-    requested = []
-    for job, row in zip(jobs, rates, strict=True):
-        wanted = min(job.spec.requested, ground.usable)
-        requested.append(max((size for size, _ in row if size <= wanted), default=row[0][0]))
-    return _ints(requested)
+    wanted = np.minimum(_ints(job.spec.requested for job in jobs), usable)
+    able = rate > 0.0
+    fits = able & (sizes <= wanted[:, np.newaxis])
+    largest = len(sizes) - 1 - fits[:, ::-1].argmax(axis=1)
+    requested: Ints = sizes[np.where(fits.any(axis=1), largest, able.argmax(axis=1))]
+    return requested
 
 
 def _deadlines(scene: Scene, jobs: Sequence[Job], memory: Any, again: frozenset[int]) -> Floats:
