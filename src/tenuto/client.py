@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import httpx
@@ -27,7 +27,6 @@ from tenuto.errors import (
     Told,
     Unreachable,
 )
-from tenuto.store.base import StoreUnavailable
 
 Json = dict[str, Any]
 PREFIX = "/api/v1"
@@ -35,14 +34,9 @@ LONG_POLL = 20.0
 """Seconds that the server may keep a question open until there is something to say."""
 _TIMEOUT = httpx.Timeout(30.0, connect=5.0)
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
+_NO_WRITES = "store_unavailable"
+"""The code of `store.base.StoreUnavailable`."""
 _BY_STATUS: dict[int, type[Told]] = {401: NotAllowed, 403: NotAllowed, 404: NotFound, 409: Conflict}
-
-
-class Address(NamedTuple):
-    """Where a server is, and what opens its door."""
-
-    url: str
-    token: str
 
 
 class Client:
@@ -55,21 +49,21 @@ class Client:
         transport: httpx.BaseTransport | None = None,
         *,
         patience: float = 2.0,
-        find_again: Callable[[], Address] | None = None,
+        find_again: Callable[[], tuple[str, str]] | None = None,
     ) -> None:
         self.patience = patience
         """Seconds for which a server that does not answer is tried again."""
         self._transport = transport
         self._find_again = find_again
-        self._open(Address(url, token))
+        self._open(url, token)
 
-    def _open(self, address: Address) -> None:
-        self.address = address
-        local = urlsplit(address.url).hostname in ("127.0.0.1", "localhost", "::1")
+    def _open(self, url: str, token: str) -> None:
+        self.address = (url, token)
+        local = urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
         self._http = httpx.Client(
-            base_url=address.url.rstrip("/"),
+            base_url=url.rstrip("/"),
             headers={
-                "Authorization": f"Bearer {address.token}",
+                "Authorization": f"Bearer {token}",
                 "User-Agent": f"tenuto/{tenuto.__version__}",
             },
             timeout=_TIMEOUT,
@@ -202,11 +196,11 @@ class Client:
                 return _opened(answer)
             except httpx.TransportError as lost:
                 if not (again or isinstance(lost, httpx.ConnectError | httpx.ConnectTimeout)):
-                    raise _lost(self.address.url) from lost
+                    raise _lost(self.address[0]) from lost
                 if time.monotonic() + pause > until:
-                    raise _nobody(self.address.url) from lost
-            except StoreUnavailable:
-                if time.monotonic() + pause > until:
+                    raise _nobody(self.address[0]) from lost
+            except TenutoError as refusal:
+                if refusal.code != _NO_WRITES or time.monotonic() + pause > until:
                     raise
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
@@ -222,7 +216,7 @@ class Client:
             return
         if found != self.address:
             self.close()
-            self._open(found)
+            self._open(*found)
 
 
 def _part(text: str) -> str:
@@ -244,7 +238,9 @@ def error_of(status: int, told: Mapping[str, Any], url: str) -> TenutoError:
     """The error that a server's answer stands for."""
     problem = str(told.get("message") or f"{url} answered with HTTP status {status}").rstrip(".")
     remedy, field, code = str(told.get("remedy") or ""), told.get("field"), str(told.get("code") or "")
-    if code == StoreUnavailable.code:
+    if code == _NO_WRITES:
+        from tenuto.store.base import StoreUnavailable  # few clients ever need the store's values
+
         return StoreUnavailable(f"{problem}. {remedy}" if remedy else problem)
     if code == Declined.code:
         return Declined(problem, code=code, remedy=remedy, field=field)

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,12 +18,14 @@ from tenuto.cli.connect import JobArgument, JsonOption, ServerOption, connect
 from tenuto.cli.job_tables import contract_table
 from tenuto.cli.pairs import pairs, values
 from tenuto.cli.printing import console, print_json, say
+from tenuto.cli.read_reply import job_of
 from tenuto.cli.show import as_yaml
 from tenuto.cli.verdict import REFUSED, await_verdict, print_verdict, refused
-from tenuto.client import Json
 from tenuto.errors import InputInvalid, Place, TenutoError
 from tenuto.wire.job_file import in_local_zone, read_jobs
-from tenuto.wire.replies import JobOut
+
+if TYPE_CHECKING:
+    from tenuto.client import Json
 
 UPDATE_EXAMPLES = (
     "Examples: tenuto update train --deadline +3h · tenuto update train --priority urgent -l team=vision · "
@@ -71,7 +73,7 @@ def update(
     if as_json:
         print_json(changed)
     else:
-        console().print(contract_table(JobOut.model_validate(changed), datetime.now().astimezone()))
+        console().print(contract_table(job_of(changed), datetime.now().astimezone()))
 
 
 def _labels(now: Mapping[str, str], new: list[str], gone: list[str]) -> dict[str, str]:

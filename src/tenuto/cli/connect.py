@@ -5,17 +5,27 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 from urllib.parse import urlsplit
 
 import typer
 
 from tenuto.cli.home import Home, read_secret
-from tenuto.client import Address, Client
 from tenuto.errors import InputInvalid, NotAllowed, Unreachable
+
+if TYPE_CHECKING:
+    from tenuto.client import Client
 
 URL, TOKEN = "TENUTO_URL", "TENUTO_TOKEN"
 _PAUSE = 0.2
+
+
+class Address(NamedTuple):
+    """Where a server is, and what opens its door."""
+
+    url: str
+    token: str
+
 
 ServerOption = Annotated[
     str | None,
@@ -38,6 +48,8 @@ def connect(server: str | None = None, *, patience: float = 2.0) -> Client:
             if patience <= 2.0 or time.monotonic() + _PAUSE > until:
                 raise
         time.sleep(_PAUSE)
+    from tenuto.client import Client  # help and completion need no HTTP
+
     find_again = None if server else lambda: locate(None, os.environ)
     return Client(*address, patience=max(until - time.monotonic(), 2.0), find_again=find_again)
 

@@ -6,15 +6,18 @@ import math
 import time
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.humane import clock, parsed
 from tenuto.cli.printing import console, print_json, print_json_line, table_of
-from tenuto.client import Client, Json
-from tenuto.wire.replies import EventOut
+from tenuto.cli.read_reply import events_of
+
+if TYPE_CHECKING:
+    from tenuto.client import Client, Json
+    from tenuto.wire.replies import EventOut
 
 EXAMPLES = "Examples: tenuto events · tenuto events train -f · tenuto events --kind promise --json"
 LOOK_EVERY = 0.5
@@ -79,7 +82,7 @@ def _print_lines(found: Iterable[Json]) -> None:
 
 def _rows(found: Iterable[Any]) -> list[tuple[str, ...]]:
     now = datetime.now().astimezone()
-    return [_row(EventOut.model_validate(event), now) for event in found]
+    return [_row(event, now) for event in events_of(found)]
 
 
 def _row(event: EventOut, now: datetime) -> tuple[str, ...]:

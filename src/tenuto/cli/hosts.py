@@ -5,16 +5,18 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tenuto.cli.connect import JobArgument, JsonOption, ServerOption, connect
 from tenuto.cli.printing import console, print_json, say
-from tenuto.client import Client
 from tenuto.errors import InputInvalid, TenutoError
 from tenuto.model.phase import ENDED
 from tenuto.wire.hosts_file import as_script, on_nodes, read_hosts
+
+if TYPE_CHECKING:
+    from tenuto.client import Client
 
 EXAMPLES = (
     "Examples: tenuto hosts train · tenuto hosts train --script > discover.sh · "

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from tenuto.cli.humane import amount, clock, parsed, relative, span, told
 from tenuto.cli.printing import facts_of, table_of
-from tenuto.wire.replies import AttemptOut, ContractOut, JobOut
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from tenuto.wire.replies import AttemptOut, ContractOut, JobOut
 
 COLUMNS = ("id", "name", "state", "ready", "restarts", "age", "node", "promise")
 WIDE_COLUMNS = (*COLUMNS[:-2], "slots", "workers", "done", "owner", "priority", "labels", "why", "promise")

@@ -5,20 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.live import Live
 
 from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.job_tables import jobs_table
 from tenuto.cli.pairs import pairs
 from tenuto.cli.printing import console, print_json, say
-from tenuto.client import Json
+from tenuto.cli.read_reply import job_of
 from tenuto.errors import InputInvalid
 from tenuto.model.phase import ENDED, Phase
 from tenuto.suggest import did_you_mean
-from tenuto.wire.replies import JobOut
+
+if TYPE_CHECKING:
+    from tenuto.client import Json
 
 EXAMPLES = "Examples: tenuto ps · tenuto ps -a --state failed --limit 20 · tenuto ps -l team=vision --json"
 WATCH_EVERY = 2.0
@@ -85,12 +86,14 @@ def _states(wanted: list[str], *, all_jobs: bool) -> list[str]:
 
 
 def _table(page: Json, wide: bool) -> Any:
-    jobs = [JobOut.model_validate(job) for job in page["items"]]
+    jobs = [job_of(job) for job in page["items"]]
     return jobs_table(jobs, datetime.now().astimezone(), wide=wide)
 
 
 def _watch(look: Callable[[], Json], wide: bool) -> None:
     """Show the list until somebody presses Ctrl-C."""
+    from rich.live import Live  # only those who watch need it
+
     with Live(console=console(), auto_refresh=False) as live:
         while True:
             live.update(_table(look(), wide), refresh=True)

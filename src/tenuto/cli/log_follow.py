@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tenuto.cli.log_view import LogView
-from tenuto.client import Client, Json
 from tenuto.model.phase import ENDED
+
+if TYPE_CHECKING:
+    from tenuto.client import Client, Json
 
 LOOK_EVERY = 0.25
 LINGER = 5.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,8 +12,10 @@ from tenuto.cli.connect import JobArgument, JsonOption, ServerOption, connect
 from tenuto.cli.log_follow import LogReader, Which, follow_logs, print_logs
 from tenuto.cli.log_view import LogView
 from tenuto.cli.printing import print_json
-from tenuto.client import Client, Json
 from tenuto.errors import InputInvalid
+
+if TYPE_CHECKING:
+    from tenuto.client import Client, Json
 
 EXAMPLES = "Examples: tenuto logs train · tenuto logs -f train --rank 0 · tenuto logs 4f21 --tail 50"
 TAIL_WHEN_FOLLOWING = 100

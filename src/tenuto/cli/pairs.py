@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from tenuto.errors import InputInvalid
-from tenuto.wire.written import read_documents
 
 
 def pairs(given: Iterable[str], option: str) -> dict[str, str]:
@@ -29,6 +28,8 @@ def value_of(text: str, option: str) -> Any:
     """One value as a job file reads it; `none` is no value."""
     if text.strip().lower() == "none":
         return None
+    from tenuto.wire.written import read_documents  # YAML only where a value is read
+
     try:
         [document] = read_documents(f"value: {text}", option)
     except InputInvalid as error:

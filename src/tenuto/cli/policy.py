@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.pairs import values
 from tenuto.cli.printing import console, facts_of, print_json
-from tenuto.client import Json
 from tenuto.errors import InputInvalid
+
+if TYPE_CHECKING:
+    from tenuto.client import Json
 
 app = typer.Typer(
     name="policy",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer.core import TyperCommand
@@ -16,9 +16,11 @@ from tenuto.cli.log_view import LogView
 from tenuto.cli.printing import console, say
 from tenuto.cli.submit import seconds_of, submit_all
 from tenuto.cli.verdict import REFUSED, await_verdict, print_verdict, refused
-from tenuto.client import Client, Json
 from tenuto.errors import TenutoError
 from tenuto.wire.job_file import from_command
+
+if TYPE_CHECKING:
+    from tenuto.client import Client, Json
 
 EXAMPLES = (
     "Examples: tenuto run -- python train.py · "

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-import yaml
-
 from tenuto.cli.connect import JobArgument, JsonOption, ServerOption, connect
 from tenuto.cli.job_tables import attempts_table, job_facts
 from tenuto.cli.printing import console, print_json
-from tenuto.wire.replies import AttemptOut, JobOut
+from tenuto.cli.read_reply import attempts_of, job_of
 
 EXAMPLES = "Examples: tenuto show train · tenuto show 4f21 --json"
 
@@ -23,14 +21,16 @@ def show(job: JobArgument, server: ServerOption = None, as_json: JsonOption = Fa
         print_json({**found, "attempts": attempts})
         return
     now, out = datetime.now().astimezone(), console()
-    out.print(job_facts(JobOut.model_validate(found), now))
+    out.print(job_facts(job_of(found), now))
     if attempts:
         out.print()
-        out.print(attempts_table([AttemptOut.model_validate(one) for one in attempts], now))
+        out.print(attempts_table(attempts_of(attempts), now))
     out.print()
     out.print(as_yaml(found["spec"]), markup=False, end="", soft_wrap=True)
 
 
 def as_yaml(spec: object) -> str:
     """A spec as a job file would say it."""
+    import yaml  # not for help
+
     return str(yaml.safe_dump(spec, allow_unicode=True, sort_keys=False, width=110))

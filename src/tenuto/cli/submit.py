@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
@@ -12,11 +12,13 @@ from tenuto.cli import job_options as options
 from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.printing import console, print_json, say
 from tenuto.cli.verdict import REFUSED, await_verdict, print_verdict, refused
-from tenuto.client import Client, Json
 from tenuto.errors import InputInvalid, TenutoError
 from tenuto.wire.hosts_file import on_nodes
 from tenuto.wire.job_file import WrittenJob, from_command, in_order, read_jobs
 from tenuto.wire.quantities import Unusable, duration
+
+if TYPE_CHECKING:
+    from tenuto.client import Client, Json
 
 EXAMPLES = (
     "Examples: tenuto submit job.yaml · tenuto submit train.sh --deadline +6h · "

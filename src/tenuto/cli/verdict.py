@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import time
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from tenuto.cli.job_tables import contract_table
 from tenuto.cli.printing import say
-from tenuto.client import Client, Json
-from tenuto.wire.replies import JobOut
+from tenuto.cli.read_reply import job_of
+
+if TYPE_CHECKING:
+    from tenuto.client import Client, Json
 
 REFUSED = 3
 _SAY_AFTER = 1.5
@@ -53,7 +56,7 @@ def _reason(client: Client) -> str:
 
 def print_verdict(job: Json, out: Console) -> None:
     """The answer as a small table, and what one may want to do next."""
-    out.print(contract_table(JobOut.model_validate(job), datetime.now().astimezone()))
+    out.print(contract_table(job_of(job), datetime.now().astimezone()))
     id_ = job["id"]
     if refused(job):
         steps = [f"tenuto resubmit {id_} --set deadline=…", f"tenuto show {id_}"]

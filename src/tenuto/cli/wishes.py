@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tenuto.cli.connect import JobArgument, JsonOption, ServerOption, connect
 from tenuto.cli.printing import console, print_json
 from tenuto.cli.verdict import REFUSED, await_verdict, print_verdict, refused
-from tenuto.client import Client, Json
 from tenuto.model.phase import ENDED, Phase
+
+if TYPE_CHECKING:
+    from tenuto.client import Client, Json
 
 WaitOption = Annotated[bool, typer.Option("--wait", help="Return when it is done, not when it is noted.")]
 _LOOK_EVERY = 0.3
