@@ -3,13 +3,14 @@
 An engine is level-triggered: `want` names every worker that shall be there. What is wanted and was never
 started is started, as soon as the worker that holds its slot has gone; what runs and is not wanted is stopped
 (SIGTERM, grace, SIGKILL of the whole group, confirmed); what has exited is shown by `observe` for as long as it
-is wanted, and then forgotten. A worker is never started twice, whatever is repeated, killed or restarted.
+is wanted, and then forgotten. A worker is never started twice, whatever is repeated, killed or restarted; only an
+id that was forgotten and is wanted anew would be a new worker, and the platform never uses an id again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from tenuto.model.node import Slot
@@ -27,11 +28,16 @@ class NodeSeen:
     """When its supervisor last gave a sign of life."""
     ports: tuple[int, ...] = ()
     """Ports that were free there a moment ago, for workers to meet at."""
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What the engine sees now. A node that is not in it has not been heard of since the engine was opened."""
+    """What the engine sees now.
+
+    A node that is not in it has not been heard of since the engine was opened, or was forgotten. Of a node that is
+    in it, all workers are; those of a forgotten one are shown until they are gone.
+    """
 
     nodes: Mapping[str, NodeSeen]
     workers: Mapping[WorkerId, WorkerSeen]
@@ -57,7 +63,10 @@ class Engine(Protocol):
         ...
 
     def listen(self, ring: Callable[[], None]) -> Callable[[], None]:
-        """Call `ring()` whenever `observe` would show something else, from any thread; returns what ends it."""
+        """Call `ring()` whenever `observe` would show something else, from any thread; returns what ends it.
+
+        Mere signs of life, ports and the steps that workers report are worth no ring.
+        """
         ...
 
     def close(self) -> None:

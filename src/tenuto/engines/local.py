@@ -46,6 +46,7 @@ class _Node:
             address=self.hello.address,
             heard_at=self.heard_at,
             ports=self.ports,
+            labels=self.hello.labels,
         )
 
 
