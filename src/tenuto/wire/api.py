@@ -221,7 +221,11 @@ class JobIn(Request):
 
     def to_spec(self, now: float) -> tuple[JobSpec, float | None]:
         """The value that the store keeps, and the moment of the deadline. Raises InputInvalid."""
-        return JobSpec(**_plain_fields(self), **_grouped_fields(self)), self.deadline_at(now)
+        return self.spec(), self.deadline_at(now)
+
+    def spec(self) -> JobSpec:
+        """The value that the store keeps."""
+        return JobSpec(**_plain_fields(self), **_grouped_fields(self))
 
     def deadline_at(self, now: float) -> float | None:
         """When the deadline is, counted from now. Raises InputInvalid if that is no moment ahead."""
@@ -288,7 +292,7 @@ def _check_sizes(job: JobIn) -> None:
         raise Unusable(
             f"{job.preferred} is not within workers, {least}..{most}", "Choose a size within", "preferred"
         )
-    if job.curve is not None and job.profile is not None:
+    if isinstance(job.curve, dict) and job.profile is not None:
         raise Unusable("a curve is given too", "Leave one of them out", "profile")
 
 

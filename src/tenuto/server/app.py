@@ -1,0 +1,67 @@
+"""The REST server as an ASGI app: doors, resources, one shape of errors. It never sees engines or the controller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from fastapi import APIRouter, FastAPI, Security
+from fastapi.security import HTTPBearer
+
+import tenuto
+from tenuto.server import cluster, errors, events, jobs, nodes, policy, scale
+from tenuto.server import logs as log_pages
+from tenuto.server.auth import USER, Gate
+from tenuto.server.doors import BodyLimit, KnownHost, KnownToken, SafeHeaders
+from tenuto.server.platform import Platform
+from tenuto.server.waiting import JobBell
+from tenuto.settings import Settings
+from tenuto.store.base import Store
+from tenuto.store.logs import LogStore
+
+PREFIX = "/api/v1"
+WITHOUT_TOKEN = frozenset({f"{PREFIX}/healthz", f"{PREFIX}/openapi.json"})
+_DESCRIPTION = "Elastic deep-learning training that holds its deadlines."
+
+
+def create_app(
+    store: Store,
+    logs: LogStore,
+    settings: Settings,
+    clock: Callable[[], float],
+    routers: Iterable[APIRouter] = (),
+) -> FastAPI:
+    """The server; `routers` are mounted beside the API and look after themselves.
+
+    `app.state.platform.bell.close()` sends all who wait for a job home: to be called when the server shall end.
+    """
+    app = FastAPI(
+        title="tenuto",
+        version=tenuto.__version__,
+        description=_DESCRIPTION,
+        openapi_url=f"{PREFIX}/openapi.json",
+        docs_url=None,  # the pages that FastAPI brings fetch their scripts from elsewhere
+        redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
+    )
+    app.state.platform = Platform(store, logs, settings, clock, JobBell(store))
+    errors.install(app)
+    _add_doors(app, Gate(store), settings)
+    api = APIRouter(
+        prefix=PREFIX, responses=errors.RESPONSES, dependencies=[Security(HTTPBearer(auto_error=False))]
+    )
+    for resource in (jobs, scale, log_pages, events, nodes, policy, cluster):
+        api.include_router(resource.router)
+    app.include_router(api)
+    for router in routers:
+        app.include_router(router)
+    return app
+
+
+def _add_doors(app: FastAPI, gate: Gate, settings: Settings) -> None:
+    """The last one added is the first one met."""
+    most = settings.serving.max_body
+    app.add_middleware(BodyLimit, prefix=PREFIX, limit=most)
+    app.add_middleware(KnownToken, gate=gate, kinds={f"{PREFIX}/": USER}, without=WITHOUT_TOKEN)
+    app.add_middleware(KnownHost, bound_to=settings.serving.host)
+    app.add_middleware(errors.Incidents)
+    app.add_middleware(SafeHeaders)

@@ -1,0 +1,48 @@
+"""May a job have another deadline? Asked before it is written down."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tenuto.errors import Conflict
+from tenuto.model.job import Contract, Job, Reply
+from tenuto.model.phase import Phase
+from tenuto.model.plan import Why
+from tenuto.server.scene import OPEN_PROMISES, View, is_planned
+
+
+def check_promisable(seen: View, deadline: float | None) -> None:
+    """Refuse a deadline that cannot be promised, and tell what can."""
+    job = seen.job
+    assert job is not None
+    if deadline is None or not _must_be_asked(job, deadline):
+        return
+    answer = _answer(seen, job, deadline)
+    if answer.reply is Reply.ADMITTED or answer.why == Why.POLICY_GIVES_NONE:
+        return
+    raise Conflict(
+        answer.message,
+        code="not_promisable",
+        remedy="Choose a deadline that can be promised, or resubmit the job with less work",
+        field="deadline",
+    )
+
+
+def _must_be_asked(job: Job, deadline: float) -> bool:
+    """Not for jobs that will be answered anyway, nor for more time than was promised."""
+    if job.phase is Phase.SUBMITTED or not is_planned(job):
+        return False
+    contract = job.contract
+    if contract is not None and contract.reply is Reply.MEASURING:
+        return False
+    promised = contract.promised if contract is not None and job.promise in OPEN_PROMISES else None
+    return promised is None or deadline < promised
+
+
+def _answer(seen: View, job: Job, deadline: float) -> Contract:
+    from tenuto.forecast.changes import admissible  # loads compiled kernels
+
+    policy = seen.rule.policy()
+    # A job that waits a little after a failure is asked about as if it were ready.
+    ready = replace(job, not_before=0.0)
+    return admissible(seen.with_job(ready).scene(policy), ready, deadline, policy)

@@ -1,0 +1,188 @@
+"""Every error leaves the server in one shape: `{code, message, remedy, field}`."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tenuto.errors import TenutoError, Told
+from tenuto.wire.problems import Problem, invalid, problems_in
+from tenuto.wire.replies import ErrorOut
+
+log = logging.getLogger(__name__)
+
+CODES = {
+    "broken_json": (400, "The body is no JSON."),
+    "host_not_known": (400, "The server listens on this machine only and was called by another name."),
+    "not_allowed": (
+        401,
+        "There is no token, or it is not known here, or it is not for this part of the API.",
+    ),
+    "not_found": (404, "No job, node or page is called that."),
+    "wrong_method": (405, "The page exists; it takes other methods (header `Allow`)."),
+    "conflict": (409, "It cannot be done as things stand."),
+    "ambiguous": (409, "The beginning of an id fits several jobs."),
+    "ended": (409, "The job has ended; `resubmit` makes a new one of it."),
+    "running": (409, "The job holds slots; cancel or pause it first."),
+    "not_paused": (409, "Only a paused job can be resumed."),
+    "being_cancelled": (409, "The job is being cancelled."),
+    "key_reused": (409, "The same idempotency key came with another request."),
+    "out_of_range": (409, "The job cannot have so many workers."),
+    "not_enough_slots": (409, "There are not so many slots there."),
+    "would_break_promises": (409, "Promises would be broken; `force` does it all the same."),
+    "not_promisable": (409, "The new deadline cannot be promised; the message tells what can."),
+    "node_in_use": (409, "The node still has workers; drain it first."),
+    "node_offline": (409, "The node is not heard of."),
+    "too_large": (413, "The body is larger than the server takes."),
+    "input_invalid": (422, "A field must be changed; `field` names it."),
+    "internal": (500, "Our mistake; the message holds a number that stands in the server's log."),
+    "store_unavailable": (503, "The store takes no writes now; nothing was changed. Try again."),
+}
+"""Every code that the API uses, with its status and meaning. The documentation is compared with this table."""
+
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {
+        "model": ErrorOut,
+        "description": ", ".join(code for code, (of, _) in CODES.items() if of == status),
+    }
+    for status in sorted({status for status, _ in CODES.values()})
+}
+"""What every operation may answer besides its result."""
+
+
+def error_response(error: TenutoError) -> JSONResponse:
+    """Tell an error to a client."""
+    message = getattr(error, "problem", None) or str(error)
+    body = ErrorOut(
+        code=error.code, message=_sendable(message), remedy=_sendable(error.remedy), field=error.field
+    )
+    headers = {"WWW-Authenticate": "Bearer"} if error.http_status == 401 else None
+    return JSONResponse(body.model_dump(), status_code=error.http_status, headers=headers)
+
+
+class Refused(Told):
+    """A request that does not get as far as a resource."""
+
+    def __init__(self, problem: str, *, code: str, remedy: str, field: str | None = None) -> None:
+        super().__init__(problem, code=code, remedy=remedy, field=field)
+        self.http_status = CODES[code][0]
+
+
+def install(app: FastAPI) -> None:
+    """Let the app answer every error in our shape."""
+    app.add_exception_handler(TenutoError, _told)
+    app.add_exception_handler(RequestValidationError, _not_valid)
+    app.add_exception_handler(HTTPException, _no_such_route)
+
+
+async def _told(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, TenutoError)
+    return error_response(error)
+
+
+async def _not_valid(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return error_response(_broken_json(first.get("ctx", {}).get("error", "")))
+    if isinstance(first.get("input"), bytes) and first["loc"] == ("body",):
+        return error_response(
+            Refused(
+                "the body is not declared as JSON",
+                code="input_invalid",
+                remedy="Send it with the header Content-Type: application/json",
+            )
+        )
+    return error_response(invalid(_problems(request, error)))
+
+
+def _problems(request: Request, error: RequestValidationError) -> list[Problem]:
+    """The problems, without saying whether a field stands in the body, the query or the path."""
+    errors = [{**one, "loc": one["loc"][1:] or one["loc"]} for one in error.errors()]
+    return problems_in(errors, _model_of(request))
+
+
+def _model_of(request: Request) -> type[BaseModel]:
+    """What the route expects: the model of its body or its query, for suggestions."""
+    dependant = getattr(request.scope.get("route"), "dependant", None)
+    for parameter in (*getattr(dependant, "body_params", ()), *getattr(dependant, "query_params", ())):
+        annotation = parameter.field_info.annotation
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            return annotation
+    return BaseModel
+
+
+def _broken_json(detail: object) -> Refused:
+    told = f" ({detail})" if detail else ""
+    return Refused(f"the body is no JSON{told}", code="broken_json", remedy="Send one JSON value in UTF-8")
+
+
+async def _no_such_route(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    response = error_response(_as_told(request, error))
+    response.headers.update(error.headers or {})
+    return response
+
+
+def _as_told(request: Request, error: HTTPException) -> Refused:
+    if error.status_code == 404:
+        remedy = "The pages are listed in /api/v1/openapi.json"
+        return Refused(f"there is no page {request.url.path[:200]}", code="not_found", remedy=remedy)
+    if error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "another method")
+        remedy = f"Use {allowed}"
+        return Refused(f"{request.method} is not possible here", code="wrong_method", remedy=remedy)
+    if error.status_code == 413:
+        return body_too_large(str(error.detail))
+    return _broken_json("")
+
+
+def body_too_large(limit: str) -> Refused:
+    """A body beyond the limit."""
+    return Refused(
+        f"the body has more than {limit} bytes",
+        code="too_large",
+        remedy="Send less; put large data into files that the job reads",
+    )
+
+
+class Incidents:
+    """The last resort: what nobody foresaw is logged under a number, and the client is told that number."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Watch over one request."""
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        begun = False
+
+        async def watched(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, watched)
+        except Exception:
+            incident = secrets.token_hex(4)
+            log.exception("incident %s: %s %s", incident, scope["method"], scope["path"])
+            if begun:
+                raise
+            remedy = f"Look for incident {incident} in the server's log and report it"
+            error = Refused(f"something went wrong here: incident {incident}", code="internal", remedy=remedy)
+            await error_response(error)(scope, receive, send)
+
+
+def _sendable(text: str) -> str:
+    """Text that can be written as UTF-8, whatever a client had sent."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,151 @@
+"""Logs: what the workers of one generation printed, in pieces by offset, by their last lines, or as a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from tenuto.errors import NotFound
+from tenuto.model.job import Job
+from tenuto.server.find import job_called
+from tenuto.server.jobs import Ref
+from tenuto.server.paging import Text
+from tenuto.server.platform import Here, Platform
+from tenuto.server.utf8 import whole_characters
+from tenuto.store.base import Attempt
+from tenuto.store.logs import LogStore
+from tenuto.wire.replies import LogPart, LogsOut
+from tenuto.wire.worker import WORKER, WorkerId
+
+router = APIRouter(prefix="/jobs", tags=["logs"])
+
+MOST_AT_ONCE = 4 << 20
+"""Bytes of one answer, all workers together."""
+EXIT_LINE = b"Program exit with code "
+"""How a log ends that has come whole."""
+LATE = 10.0
+"""Seconds after a worker's end in which the rest of its log may still be on its way."""
+_STREAM = 256 << 10
+
+
+class LogFilter(BaseModel):
+    """Whose logs, and which part of them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    role: Text = ""
+    rank: int | None = Field(default=None, ge=0, le=1 << 20)
+    generation: int | None = Field(default=None, ge=0, le=1 << 31, description="The newest, if not said.")
+    tail: int | None = Field(
+        default=None, ge=0, le=100_000, description="The last lines of each; no offset then."
+    )
+    offset: int = Field(default=0, ge=0, le=1 << 62, description="Bytes to leave out at the beginning.")
+    limit: int = Field(default=64 << 10, ge=16, le=1 << 20, description="Bytes of each worker at most.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Workers:
+    """The workers of one generation."""
+
+    job: Job
+    generation: int
+    attempts: Mapping[WorkerId, Attempt | None]
+
+
+@router.get("/{ref}/logs", response_model=LogsOut)
+def read_logs(here: Here, ref: Ref, which: Annotated[LogFilter, Query()]) -> LogsOut:
+    """Read what workers printed. Ask again with `offset` = `next` for what follows; a character is never cut in two."""
+    found = _workers(here, ref, which.generation)
+    chosen = [
+        worker
+        for worker in found.attempts
+        if which.role in ("", worker.role) and which.rank in (None, worker.rank)
+    ]
+    limit = min(which.limit, max(MOST_AT_ONCE // max(len(chosen), 1), 1024))
+    parts = [_part(here, worker, found.attempts[worker], which, limit) for worker in chosen]
+    return LogsOut(job=found.job.id, generation=found.generation, parts=parts)
+
+
+def _workers(here: Platform, ref: str, generation: int | None) -> _Workers:
+    job, attempts = here.store.read(lambda tx: ((job := job_called(tx, ref)), tx.attempts(job.id)))
+    known: dict[WorkerId, Attempt | None] = dict.fromkeys(here.logs.workers(job.id))
+    known |= {WorkerId(one.job, one.generation, one.role, one.rank): one for one in attempts}
+    if generation is None:
+        generation = max((worker.generation for worker in known), default=job.generation)
+    # Workers first, then the other roles; by rank.
+    mine = sorted((worker for worker in known if worker.generation == generation), key=_order)
+    return _Workers(job, generation, {worker: known[worker] for worker in mine})
+
+
+def _order(worker: WorkerId) -> tuple[bool, str, int]:
+    return worker.role != WORKER, worker.role, worker.rank
+
+
+def _part(here: Platform, worker: WorkerId, attempt: Attempt | None, which: LogFilter, limit: int) -> LogPart:
+    if which.tail is None:
+        offset, data = here.logs.read(worker, which.offset, limit)
+    else:
+        offset, data = here.logs.tail(worker, which.tail, limit)
+    at_end = offset + len(data) >= here.logs.extent(worker)[1]
+    ended = at_end and attempt is not None and _is_complete(here, worker, attempt)
+    whole = data if ended else whole_characters(data)
+    return LogPart(
+        worker=str(worker),
+        role=worker.role,
+        rank=worker.rank,
+        generation=worker.generation,
+        node="" if attempt is None else attempt.node,
+        offset=offset,
+        next=offset + len(whole),
+        text=whole.decode("utf-8", "replace"),
+        ended=ended,
+        exit_code=None if attempt is None else attempt.exit_code,
+    )
+
+
+def _is_complete(here: Platform, worker: WorkerId, attempt: Attempt) -> bool:
+    """Whether all that a worker printed has come: its last line tells, or it has been gone for long enough."""
+    if attempt.ended_at is None:
+        return False
+    _, last = here.logs.tail(worker, 1, 200)
+    return last.startswith(EXIT_LINE) or here.clock() - attempt.ended_at > LATE
+
+
+@router.get("/{ref}/logs/raw", response_class=StreamingResponse)
+def download_log(
+    here: Here,
+    ref: Ref,
+    role: Annotated[Text, Query()] = WORKER,
+    rank: Annotated[int, Query(ge=0, le=1 << 20)] = 0,
+    generation: Annotated[int | None, Query(ge=0, le=1 << 31)] = None,
+) -> StreamingResponse:
+    """Download one worker's log as it was printed, byte for byte."""
+    found = _workers(here, ref, generation)
+    worker = WorkerId(found.job.id, found.generation, role, rank)
+    if worker not in found.attempts:
+        raise NotFound(
+            f"job {found.job.id} has no {role[:60]} {rank} in generation {found.generation}",
+            remedy="GET the logs without /raw to see which there are",
+        )
+    name = f"{worker}.log"
+    return StreamingResponse(
+        _bytes_of(here.logs, worker),
+        media_type="text/plain; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+    )
+
+
+def _bytes_of(logs: LogStore, worker: WorkerId) -> Iterator[bytes]:
+    """Everything that is kept now, in pieces."""
+    position, end = logs.extent(worker)
+    while position < end:
+        start, data = logs.read(worker, position, min(_STREAM, end - position))
+        if not data:
+            return
+        yield data
+        position = start + len(data)

@@ -1,0 +1,104 @@
+"""Nodes: list, drain, use again, forget."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+
+from tenuto.errors import Conflict
+from tenuto.model.event import Event
+from tenuto.model.node import Node, NodeState
+from tenuto.server.find import node_called
+from tenuto.server.platform import Here, Platform, Who
+from tenuto.server.show import shown_nodes
+from tenuto.server.wishes import Asker
+from tenuto.store.base import Tx
+from tenuto.wire.replies import DeletedOut, NodeOut, Page
+
+router = APIRouter(prefix="/nodes", tags=["nodes"])
+
+Name = Annotated[str, Path(max_length=100, description="The node's name.")]
+
+
+@router.get("", response_model=Page[NodeOut])
+def list_nodes(here: Here) -> Page[NodeOut]:
+    """List all nodes in the order in which they joined."""
+    return here.store.read(lambda tx: Page(items=shown_nodes(tx.nodes(), tx.live_jobs())))
+
+
+@router.get("/{name}", response_model=NodeOut)
+def show_node(here: Here, name: Name) -> NodeOut:
+    """Show a node."""
+    return here.store.read(lambda tx: shown_nodes([node_called(tx, name)], tx.live_jobs())[0])
+
+
+@router.post("/{name}/drain", response_model=NodeOut)
+def drain_node(here: Here, who: Who, name: Name) -> NodeOut:
+    """Let a node keep no worker and get none: its jobs go on elsewhere."""
+    return _put(here, who, name, NodeState.DRAINING)
+
+
+@router.post("/{name}/undrain", response_model=NodeOut)
+def undrain_node(here: Here, who: Who, name: Name) -> NodeOut:
+    """Let a drained node be used again."""
+    return _put(here, who, name, NodeState.ONLINE)
+
+
+def _put(here: Platform, who: str, name: str, state: NodeState) -> NodeOut:
+    asker = Asker(who, here.clock())
+
+    def act(tx: Tx) -> NodeOut:
+        node = node_called(tx, name)
+        if node.state is not state:
+            _reachable(node)
+            tx.put_node(replace(node, state=state))
+            tx.add_event(
+                Event(
+                    kind="node",
+                    at=asker.now,
+                    actor=asker.user,
+                    node=name,
+                    before=str(node.state),
+                    after=str(state),
+                    reason=f"{asker.user} asked for it",
+                )
+            )
+        return shown_nodes([node_called(tx, name)], tx.live_jobs())[0]
+
+    return here.store.write(act)
+
+
+def _reachable(node: Node) -> None:
+    if node.state is NodeState.OFFLINE:
+        raise Conflict(
+            f"node {node.name} is offline",
+            code="node_offline",
+            remedy="Start its supervisor again, or forget the node: tenuto node rm",
+        )
+
+
+@router.delete("/{name}", response_model=DeletedOut)
+def remove_node(here: Here, who: Who, name: Name) -> DeletedOut:
+    """Forget a node without workers; its supervisor ends."""
+    asker = Asker(who, here.clock())
+
+    def act(tx: Tx) -> DeletedOut:
+        node = node_called(tx, name)
+        (shown,) = shown_nodes([node], tx.live_jobs())
+        if shown.jobs and node.state is not NodeState.OFFLINE:
+            raise Conflict(
+                f"node {name} still has workers of {', '.join(shown.jobs[:10])}",
+                code="node_in_use",
+                remedy=f"Drain it first: tenuto node drain {name}"
+                if node.state is NodeState.ONLINE
+                else "Wait until they have gone",
+            )
+        tx.remove_node(name)
+        tx.add_event(
+            Event(kind="node", at=asker.now, actor=who, node=name, before=str(node.state), after="removed")
+        )
+        return DeletedOut(deleted=[name])
+
+    return here.store.write(act)

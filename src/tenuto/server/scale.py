@@ -1,0 +1,81 @@
+"""Scale a job: pin its size, or leave it to the policy again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter
+
+from tenuto.model.event import Event
+from tenuto.model.job import Job, Pin
+from tenuto.server import breaches, wishes
+from tenuto.server.jobs import Ref, shown_now
+from tenuto.server.pins import Ground, pin_of
+from tenuto.server.platform import Here, Who
+from tenuto.server.scene import View, foresee_then_write, is_planned
+from tenuto.server.wishes import Asker
+from tenuto.store.base import Tx
+from tenuto.wire.asks import ScaleIn
+from tenuto.wire.replies import JobOut
+
+if TYPE_CHECKING:
+    from tenuto.forecast.changes import Breach
+
+router = APIRouter(prefix="/jobs", tags=["jobs"])
+
+
+@router.post("/{ref}/scale", response_model=JobOut)
+def scale_job(here: Here, who: Who, ref: Ref, wish: ScaleIn) -> JobOut:
+    """Pin a job's number of workers, or their places; `auto` leaves both to the policy again."""
+    asker = Asker(who, here.clock())
+
+    def foresee(seen: View) -> tuple[Pin | None, Sequence[Breach]]:
+        job = _job(seen)
+        wishes.check_changeable(job, frozenset())
+        pin = pin_of(job, wish, Ground(seen.nodes, seen.others(job)))
+        if pin is None or pin == job.pin or not is_planned(job):
+            return pin, ()
+        broken = breaches.foreseen(seen, seen.with_job(replace(job, pin=pin)))
+        if not wish.force:
+            breaches.refuse(broken)
+        return pin, broken
+
+    def act(tx: Tx, seen: View, found: tuple[Pin | None, Sequence[Breach]]) -> Job:
+        pin, broken = found
+        return _pinned(tx, asker, _job(seen), pin, broken)
+
+    return shown_now(here, foresee_then_write(here, ref, foresee, act))
+
+
+def _job(seen: View) -> Job:
+    assert seen.job is not None
+    return seen.job
+
+
+def _pinned(tx: Tx, asker: Asker, job: Job, pin: Pin | None, broken: Sequence[Breach]) -> Job:
+    if pin == job.pin:
+        return job
+    pinned = tx.put_job(replace(job, pin=pin, actor=asker.user))
+    data: dict[str, object] = {"nodes": dict(pin.nodes)} if pin is not None and pin.nodes else {}
+    if broken:
+        data |= {"forced": True, "breaks": [breach.job for breach in broken]}
+    tx.add_event(
+        Event(
+            kind="pinned",
+            at=asker.now,
+            actor=asker.user,
+            job=job.id,
+            before=_size(job.pin),
+            after=_size(pin),
+            reason=f"{asker.user} asked for it" + (" by force" if broken else ""),
+            data=data,
+        )
+    )
+    breaches.note(tx, asker, broken, f"job {job.id} is pinned to {_size(pin)} workers")
+    return tx.job(job.id) or pinned
+
+
+def _size(pin: Pin | None) -> str:
+    return "auto" if pin is None else str(pin.workers)

@@ -1,0 +1,215 @@
+"""Records as the API shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import isfinite
+
+from tenuto.forecast.rates import interpolated
+from tenuto.model.event import Event
+from tenuto.model.job import Contract, Job, Progress
+from tenuto.model.node import Node
+from tenuto.model.phase import ENDED, PLACED, Phase
+from tenuto.store.base import Attempt, Tx
+from tenuto.wire.quantities import rfc3339
+from tenuto.wire.replies import (
+    AttemptOut,
+    ContractOut,
+    EventOut,
+    JobOut,
+    NodeOut,
+    OffersOut,
+    PinOut,
+    ProgressOut,
+    PromiseOut,
+    RestartsOut,
+    SlotOut,
+)
+from tenuto.wire.spec_form import form_of
+from tenuto.wire.worker import WORKER, WorkerId
+
+
+def moment(seconds: float | None) -> str | None:
+    """A time; nothing if there is none."""
+    return None if seconds is None or not isfinite(seconds) else rfc3339(seconds)
+
+
+def shown_jobs(tx: Tx, jobs: Iterable[Job], now: float) -> list[JobOut]:
+    """Jobs with everything about them that other records tell."""
+    order = {node.name: node.number for node in tx.nodes()}
+    return [shown_job(job, order, _ready(tx, job), now) for job in jobs]
+
+
+def shown(tx: Tx, job: Job, now: float) -> JobOut:
+    """One job."""
+    return shown_jobs(tx, [job], now)[0]
+
+
+def shown_job(job: Job, order: Mapping[str, int], ready: Mapping[str, str], now: float) -> JobOut:
+    """One job; `order` tells in which order its nodes stand."""
+    slots = sorted(job.slots.items(), key=lambda item: (order.get(item[0], 1 << 60), item[0]))
+    return JobOut(
+        id=job.id,
+        number=job.number,
+        name=job.spec.name,
+        owner=job.owner,
+        state=str(job.phase),
+        why=job.why,
+        message=job.message,
+        submitted_at=rfc3339(job.submitted_at),
+        started_at=moment(job.started_at),
+        ended_at=moment(job.ended_at),
+        deadline=moment(job.deadline),
+        priority="urgent" if job.urgent else "normal",
+        workers=job.workers,
+        min_workers=job.spec.min_workers,
+        max_workers=job.spec.max_workers,
+        pin=None if job.pin is None else PinOut(workers=job.pin.workers, nodes=dict(job.pin.nodes)),
+        slots={name: list(numbers) for name, numbers in slots},
+        allocation=",".join(f"{name}:{len(numbers)}" for name, numbers in slots if numbers),
+        generation=job.generation,
+        ready=dict(ready),
+        restarts=RestartsOut(failures=job.failures, losses=job.losses),
+        promise=PromiseOut(state=str(job.promise), breach=job.breach),
+        contract=None if job.contract is None else _contract(job.contract),
+        progress=_progress(job, now),
+        curve={str(size): rate for size, rate in sorted(job.curve.items())},
+        interpolated=list(interpolated(job)),
+        exit_code=job.exit_code,
+        elapsed=_elapsed(job, now),
+        wish="cancel" if job.cancel else "pause" if job.pause else "",
+        after=None
+        if job.spec.after is None
+        else {"job": job.spec.after.job, "condition": str(job.spec.after.condition)},
+        resubmitted_from=job.resubmitted_from,
+        labels=dict(job.spec.labels),
+        revision=job.revision,
+        spec=form_of(job.spec),
+    )
+
+
+def _ready(tx: Tx, job: Job) -> dict[str, str]:
+    """How many processes of each role run, of how many; only a job that is not whole has to be counted."""
+    if job.phase not in PLACED:
+        return {}
+    wanted = {WORKER: job.workers} | {name: role.count for name, role in job.spec.roles.items()}
+    if job.phase is Phase.RUNNING and not job.spec.roles:
+        return {WORKER: f"{job.workers}/{job.workers}"}
+    running = [one for one in tx.attempts(job.id) if one.generation == job.generation and _runs(one)]
+    return {
+        role: f"{sum(attempt.role == role for attempt in running)}/{count}" for role, count in wanted.items()
+    }
+
+
+def _runs(attempt: Attempt) -> bool:
+    return attempt.started_at is not None and attempt.ended_at is None
+
+
+def _contract(contract: Contract) -> ContractOut:
+    offers = contract.offers
+    return ContractOut(
+        reply=str(contract.reply),
+        why=contract.why,
+        message=contract.message,
+        answered_at=rfc3339(contract.answered_at),
+        promised=moment(contract.promised),
+        expected=moment(contract.expected),
+        share=contract.share,
+        firm_at=moment(contract.firm_at),
+        offers=OffersOut(
+            earliest=moment(offers.earliest), steps=offers.steps, in_the_way=list(offers.in_the_way)
+        ),
+    )
+
+
+def left_now(progress: Progress, now: float) -> float:
+    """The work that is left if the job has gone at its speed since it was looked at."""
+    worked = max(now - max(progress.as_of, progress.ready_at), 0.0) * progress.speed
+    return max(progress.left - worked, 0.0)
+
+
+def _progress(job: Job, now: float) -> ProgressOut:
+    total = job.spec.steps or job.spec.epochs
+    left = None
+    if total:
+        at = now if job.ended_at is None else job.ended_at
+        left = 0.0 if job.phase is Phase.SUCCEEDED else left_now(job.progress, at)
+    return ProgressOut(
+        left=left,
+        total=total or None,
+        done=None if left is None or not total else max(total - left, 0.0),
+        speed=job.progress.speed if job.phase in PLACED else 0.0,
+        step=job.progress.step,
+        unit="steps" if job.spec.epochs is None else "epochs",
+    )
+
+
+def _elapsed(job: Job, now: float) -> float:
+    """Seconds with slots, over all generations."""
+    since = job.progress.changed_at
+    runs = job.phase in PLACED and isfinite(since)
+    return job.ran_for + (max(now - since, 0.0) if runs else 0.0)
+
+
+def shown_attempt(attempt: Attempt) -> AttemptOut:
+    """One start of a worker."""
+    return AttemptOut(
+        job=attempt.job,
+        worker=str(WorkerId(attempt.job, attempt.generation, attempt.role, attempt.rank)),
+        generation=attempt.generation,
+        role=attempt.role,
+        rank=attempt.rank,
+        node=attempt.node,
+        slot=attempt.slot,
+        pid=attempt.pid,
+        started_at=moment(attempt.started_at),
+        ended_at=moment(attempt.ended_at),
+        exit_code=attempt.exit_code,
+        reason=attempt.reason,
+        message=attempt.message,
+    )
+
+
+def shown_nodes(nodes: Iterable[Node], live: Iterable[Job]) -> list[NodeOut]:
+    """Nodes with those who hold their slots."""
+    holders: dict[str, dict[int, str]] = {}
+    for job in live:
+        if job.phase not in ENDED:
+            for name, numbers in job.slots.items():
+                holders.setdefault(name, {}).update(dict.fromkeys(numbers, job.id))
+    return [_shown_node(node, holders.get(node.name, {})) for node in nodes]
+
+
+def _shown_node(node: Node, holders: Mapping[int, str]) -> NodeOut:
+    return NodeOut(
+        name=node.name,
+        number=node.number,
+        state=str(node.state),
+        address=node.address,
+        total=len(node.slots),
+        used=len(holders),
+        slots=[
+            SlotOut(index=index, device=slot.device, kind=slot.kind, job=holders.get(index))
+            for index, slot in enumerate(node.slots)
+        ],
+        jobs=sorted(set(holders.values())),
+        joined_at=rfc3339(node.joined_at),
+        heard_at=rfc3339(node.heard_at),
+        labels=dict(node.labels),
+    )
+
+
+def shown_event(event: Event) -> EventOut:
+    """Something that happened."""
+    return EventOut(
+        id=event.id,
+        kind=event.kind,
+        at=rfc3339(event.at),
+        actor=event.actor,
+        job=event.job,
+        node=event.node,
+        before=event.before,
+        after=event.after,
+        reason=event.reason,
+        data=dict(event.data),
+    )

@@ -1,0 +1,76 @@
+"""From a request to a stored job: what has to be looked up on the way, outside of any transaction."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from tenuto.errors import InputInvalid
+from tenuto.model.job import Job, JobSpec
+from tenuto.server import wishes
+from tenuto.server.find import job_called
+from tenuto.server.platform import Platform
+from tenuto.server.wishes import Asker, Edit, Submission
+from tenuto.store.base import Keyed
+from tenuto.wire.api import JobIn
+from tenuto.wire.asks import JobEdit
+from tenuto.wire.problems import validated
+from tenuto.wire.spec_form import edited, form_of
+
+LONGEST_KEY = 200
+
+
+def submit(here: Platform, user: str, asked: JobIn, key: str | None, origin: str = "") -> Job:
+    """Accept a job, once for each key."""
+    now = here.clock()
+    remembered = _keyed(user, key, asked, origin)
+    if remembered is not None and (made := here.store.read(lambda tx: tx.keyed(remembered.key))) is not None:
+        # The deadline of a repeated request may have passed meanwhile: it is not looked at again.
+        return here.store.read(lambda tx: wishes.made_before(tx, made, remembered))
+    spec, deadline = asked.to_spec(now)
+    new = Submission(spec, deadline, curve_of(here, spec), remembered, origin)
+    return here.store.write(lambda tx: wishes.add_job(tx, Asker(user, now), new))
+
+
+def resubmit(here: Platform, user: str, ref: str, edit: dict[str, Any], key: str | None) -> Job:
+    """Submit a job again under a new id, with some keys changed; a deadline such as +6h counts from now."""
+    old = here.store.read(lambda tx: job_called(tx, ref))
+    return submit(here, user, validated(JobIn, edited(form_of(old.spec), edit)), key, origin=old.id)
+
+
+def edit_of(job: Job, asked: JobEdit, now: float) -> Edit:
+    """A job's spec with the changes, checked as a whole."""
+    given = asked.model_dump(exclude_unset=True)
+    form = validated(JobIn, edited(form_of(job.spec), given))
+    deadline = form.deadline_at(now) if "deadline" in given else job.deadline
+    return Edit(frozenset(given), form.spec(), deadline)
+
+
+def curve_of(here: Platform, spec: JobSpec) -> dict[int, float]:
+    """The curve as given, or as its profile has it; none if it is to be measured."""
+    if not spec.profile:
+        return dict(spec.curve)
+    from tenuto.forecast.profiles import resolve_curve  # reads files; few jobs need it
+
+    stored = here.store.read(lambda tx: tx.meta("profiles")) or {}
+    try:
+        return resolve_curve(spec, stored)
+    except InputInvalid:
+        if spec.auto:
+            return {}
+        raise
+
+
+def _keyed(user: str, key: str | None, asked: JobIn, origin: str) -> Keyed | None:
+    if key is None:
+        return None
+    if not key.strip() or len(key) > LONGEST_KEY or not key.isprintable():
+        raise InputInvalid(
+            "the idempotency key cannot be used",
+            remedy=f"Use 1 to {LONGEST_KEY} printable characters, such as a UUID",
+            field="Idempotency-Key",
+        )
+    request = json.dumps([origin, asked.model_dump(mode="json")], sort_keys=True)
+    fingerprint = hashlib.sha256(request.encode()).hexdigest()
+    return Keyed(key=f"{user}/{key}", fingerprint=fingerprint, result="", at=0.0)
