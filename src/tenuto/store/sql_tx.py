@@ -66,8 +66,10 @@ _META = select(tables.meta.c.value).where(tables.meta.c.key == _id)
 _TOKENS = select(tables.tokens)
 _TOKEN = _TOKENS.where(tables.tokens.c.digest == _id)
 _ADD_JOB = {
-    "sqlite": sqlite.insert(tables.jobs).on_conflict_do_nothing(),
-    "postgresql": postgresql.insert(tables.jobs).on_conflict_do_nothing(),
+    kind.dialect.name: kind.insert(tables.jobs)
+    .on_conflict_do_nothing()
+    .execution_options(preserve_rowcount=True)
+    for kind in (postgresql, sqlite)
 }
 # The next act's savepoint hides the last one's, so none needs to be released before the commit.
 _SAVEPOINT = text("SAVEPOINT act")
