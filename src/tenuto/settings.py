@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tenuto.model.snapshot import Placement
+from tenuto.model.rules import Placement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
@@ -13,33 +12,13 @@ import numpy as np
 from tenuto.model.cluster import Cluster
 from tenuto.model.columns import Flags, Floats, Ints
 from tenuto.model.cost import Cost
+from tenuto.model.rules import Placement as Placement
+from tenuto.model.rules import Rules as Rules
 
 IDLE = -1
 """In a layout: nobody holds this slot."""
 UNUSABLE = -2
 """In a layout: the slot's node is lost or drained."""
-
-
-class Placement(StrEnum):
-    """How slots are chosen once the sizes are known."""
-
-    BUDDY = "buddy"
-    PACK = "pack"
-    SPREAD = "spread"
-    RANDOM = "random"
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What an operator sets for all rounds."""
-
-    interval: float = 60.0
-    """Least seconds between two changes of a job's size that no promise demands."""
-    margin: float = 0.1
-    """Share of a job's work that admission adds, against speeds below the curve."""
-    placement: Placement = Placement.BUDDY
-    seed: int = 0
-    """Decides everything that is left to chance (placement `random`)."""
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,10 @@ from dataclasses import replace
 from tenuto.errors import Conflict
 from tenuto.model.job import Contract, Job, Reply
 from tenuto.model.phase import Phase
-from tenuto.model.plan import Why
 from tenuto.server.scene import OPEN_PROMISES, View, is_planned
+
+_GIVES_NONE = "policy_gives_none"
+"""`model.plan.Why.POLICY_GIVES_NONE`; the deadline then only decides about the order."""
 
 
 def check_promisable(seen: View, deadline: float | None) -> None:
@@ -18,7 +20,7 @@ def check_promisable(seen: View, deadline: float | None) -> None:
     if deadline is None or not _must_be_asked(job, deadline):
         return
     answer = _answer(seen, job, deadline)
-    if answer.reply is Reply.ADMITTED or answer.why == Why.POLICY_GIVES_NONE:
+    if answer.reply is Reply.ADMITTED or answer.why == _GIVES_NONE:
         return
     raise Conflict(
         answer.message,

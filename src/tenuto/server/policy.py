@@ -10,7 +10,7 @@ from fastapi import APIRouter
 
 from tenuto.errors import InputInvalid
 from tenuto.model.event import Event
-from tenuto.model.snapshot import Placement
+from tenuto.model.rules import Placement
 from tenuto.server import breaches
 from tenuto.server.platform import Here, Who
 from tenuto.server.scene import Rule, View, foresee_then_write

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tenuto.model.job import Job
 from tenuto.model.node import Node
 from tenuto.model.phase import PLANNED, Phase, PromiseState
-from tenuto.model.snapshot import Placement, Rules
+from tenuto.model.rules import Placement, Rules
 from tenuto.server.find import job_called
 from tenuto.server.platform import Platform
 from tenuto.settings import Scheduling
