@@ -120,9 +120,9 @@ class Client:
         """A piece of what one worker printed."""
         return self._get(f"/jobs/{_part(ref)}/logs", query)
 
-    def attempts(self, ref: str) -> Json:
-        """Every start of a worker of a job."""
-        return self._get(f"/jobs/{_part(ref)}/attempts")
+    def attempts(self, ref: str, **query: Any) -> Json:
+        """One page of the starts of a job's workers."""
+        return self._get(f"/jobs/{_part(ref)}/attempts", query)
 
     def hosts(self, ref: str) -> Json:
         """The job's allocation as lines `host:slots`."""
@@ -241,7 +241,7 @@ def error_of(status: int, told: Mapping[str, Any], url: str) -> TenutoError:
     if code == _NO_WRITES:
         from tenuto.store.base import StoreUnavailable  # few clients ever need the store's values
 
-        return StoreUnavailable(f"{problem}. {remedy}" if remedy else problem)
+        return StoreUnavailable(problem, code=code, remedy=remedy)
     if code == Declined.code:
         return Declined(problem, code=code, remedy=remedy, field=field)
     if status in (400, 413, 422):

@@ -33,7 +33,7 @@ def events(
     kind: Annotated[
         str | None, typer.Option("--kind", metavar="KIND", help="Only of this kind: phase, scaled …")
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="So many of the newest.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="So many of the newest.")] = 50,
     after: Annotated[
         int | None, typer.Option("--after", metavar="ID", help="The oldest behind this id instead.")
     ] = None,
@@ -42,7 +42,7 @@ def events(
 ) -> None:
     """Tell what happened, and why. With --follow and --json every event is one line of JSON."""
     with connect(server) as client:
-        query: Json = {"job": client.job(job)["id"] if job else None, "node": node, "kind": kind}
+        query: Json = {"job": job, "node": node, "kind": kind}
         begin: Json = {"last": True} if after is None else {"after": after}
         page = client.events(**query, **begin, limit=limit)
         if not follow:
@@ -70,7 +70,7 @@ def _follow(client: Client, query: Json, found: list[Json], as_json: bool) -> No
             _print_lines(found)
         if not found:
             time.sleep(LOOK_EVERY)
-        found = client.events(**query, after=seen, limit=1000)["items"]
+        found = client.events(**query, after=seen, limit=500)["items"]
 
 
 def _print_lines(found: Iterable[Json]) -> None:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from tenuto.cli.connect import JobArgument, JsonOption, ServerOption, connect
 from tenuto.cli.job_tables import attempts_table, job_facts
 from tenuto.cli.printing import console, print_json
 from tenuto.cli.read_reply import attempts_of, job_of
 
+if TYPE_CHECKING:
+    from tenuto.client import Client, Json
+
+NEWEST = 20
+"""Starts of workers that are shown."""
 EXAMPLES = "Examples: tenuto show train · tenuto show 4f21 --json"
 
 
@@ -16,7 +22,7 @@ def show(job: JobArgument, server: ServerOption = None, as_json: JsonOption = Fa
     """Tell everything about a job: its contract, its progress, its workers and what was asked for."""
     with connect(server) as client:
         found = client.job(job)
-        attempts = client.attempts(found["id"])["items"]
+        attempts = _attempts(client, found["id"])
     if as_json:
         print_json({**found, "attempts": attempts})
         return
@@ -24,9 +30,21 @@ def show(job: JobArgument, server: ServerOption = None, as_json: JsonOption = Fa
     out.print(job_facts(job_of(found), now))
     if attempts:
         out.print()
-        out.print(attempts_table(attempts_of(attempts), now))
+        out.print(attempts_table(attempts_of(attempts[-NEWEST:]), now))
+    if len(attempts) > NEWEST:
+        out.print(f"… and {len(attempts) - NEWEST} earlier ones, which --json lists")
     out.print()
     out.print(as_yaml(found["spec"]), markup=False, end="", soft_wrap=True)
+
+
+def _attempts(client: Client, job: str) -> list[Json]:
+    """Every start of a worker, page by page."""
+    page = client.attempts(job)
+    found: list[Json] = page["items"]
+    while page["next"]:
+        page = client.attempts(job, cursor=page["next"])
+        found += page["items"]
+    return found
 
 
 def as_yaml(spec: object) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tenuto.errors import InputInvalid, Place
 
-_LINE = re.compile(r"""(?:echo\s+)?(["']?)(?P<host>\[[^]\s]+\]|[^\s:"']+):(?P<slots>\d{1,6})\1""")
+_LINE = re.compile(r"""(?:echo\s+)?(["']?)(?P<host>\[[0-9A-Fa-f:.%]+\]|[\w.-]+):(?P<slots>\d{1,6})\1""")
 _PASSED_OVER = re.compile(r"\s*(?:#.*|set\s+-\w+|exit(?:\s+0)?)?\s*")
 
 

@@ -18,6 +18,7 @@ Path = tuple[str | int, ...]
 Locate = Callable[[int, int], Place]
 """From a line and a column, both counted from 0, to what a reader of the file sees."""
 _NUMBER_STARTS = list("-+0123456789.")
+_PLAIN_TAGS = ("tag:yaml.org,2002:seq", "tag:yaml.org,2002:map")
 AS_TEXT = frozenset({"env", "labels"})
 """Mappings whose values are texts: `1.10` stays `1.10` and `true` stays `true`."""
 
@@ -127,6 +128,9 @@ class _Reader:
             return node.value if path[:-1] and path[0] in AS_TEXT else self._loader.construct_object(node)
         if any(node is above for above in self._above):
             raise InputInvalid("a value contains itself", remedy="Write it out", place=_at(node, self._where))
+        if node.tag not in _PLAIN_TAGS:
+            place = _at(node, self._where)
+            raise InputInvalid(f"{node.tag} has no meaning here", remedy="Leave the tag out", place=place)
         self._above.append(node)
         inside = self._list(node, path) if isinstance(node, yaml.SequenceNode) else self._mapping(node, path)
         self._above.pop()
