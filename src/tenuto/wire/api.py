@@ -140,7 +140,7 @@ class TotalIn(Request):
 class AfterIn(Request):
     """The job that must have ended first."""
 
-    job: str = Field(min_length=1, max_length=100)
+    job: fields.Word
     condition: fields.EndOf = Field(default_factory=lambda: After(job="").condition)
 
 
@@ -192,7 +192,7 @@ class JobIn(Request):
     global_batch: Annotated[int, Field(ge=1, le=10**12)] | None = None
     deadline: fields.Moment | None = None
     curve: Curve = None
-    profile: Annotated[str, Field(max_length=200)] | None = None
+    profile: fields.Word | None = None
     checkpoint: Annotated[
         CheckpointIn | None, BeforeValidator(_checkpoint, json_schema_input_type=str | CheckpointIn | None)
     ] = None

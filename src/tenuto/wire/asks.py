@@ -86,7 +86,7 @@ class SchedulingIn(Request):
 class PolicyIn(Request):
     """Another policy, other settings, or both."""
 
-    name: Annotated[str, Field(min_length=1, max_length=100)] | None = None
+    name: fields.Word | None = None
     settings: Annotated[dict[str, Any], Field(max_length=100)] = Field(default_factory=dict)
     """Those of `SchedulingIn`, and the policy's own."""
     force: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Annotated, Any
@@ -22,8 +23,8 @@ LONGEST_PARAMS = 65_536
 MOST_LABELS = 64
 MOST_VARIABLES = 1000
 MOST_NUMBER = 1e15
+_LONGEST_NAME = 100
 
-_NAME = re.compile(r"\w(?:[\w .-]{0,98}[\w.-])?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}", re.ASCII)
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?", re.ASCII)
 _ROLE = re.compile(r"[a-z](?:[a-z0-9_-]{0,29})", re.ASCII)
@@ -36,20 +37,31 @@ class Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Check a text that becomes an argument, a path or a record."""
     if "\0" in text:
         raise Unusable("a NUL character stands in it", "Leave it out")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise Unusable("half a character stands in it (a lone surrogate)", "Send UTF-8")
     return text
 
 
 def job_name(text: str) -> str:
-    """Check the name of a job."""
-    if not _NAME.fullmatch(text):
+    """Check the name of a job; its accents are kept as one character each (NFC), however they were typed."""
+    text = unicodedata.normalize("NFC", text)
+    beginning, end = text[:1], text[-1:]
+    proper = _is_letter(beginning) and not end.isspace() and len(text) <= _LONGEST_NAME
+    if not proper or not all(character in " ._-" or _is_letter(character) for character in text):
         raise Unusable(
             f"{text[:120]!r} is no name",
             "Use up to 100 letters, digits, spaces and . _ - with a letter or digit at the beginning",
         )
     return text
+
+
+def _is_letter(character: str) -> bool:
+    """Whether this is a letter, a digit, or a mark upon one, in any script."""
+    return unicodedata.category(character)[0] in "LNM" if character else False
 
 
 def node_name(text: str) -> str:
@@ -61,9 +73,9 @@ def node_name(text: str) -> str:
 
 def one_argument(text: str) -> str:
     """Check one argument of a command, or one command line."""
-    if len(text.encode()) > LONGEST_ARGUMENT:
+    if len(plain(text).encode()) > LONGEST_ARGUMENT:
         raise Unusable("the text is too long", f"Linux takes at most {LONGEST_ARGUMENT} bytes; use a file")
-    return _plain(text)
+    return text
 
 
 def _texts(values: Mapping[str, object], what: str) -> dict[str, str]:
@@ -142,9 +154,21 @@ def parameters(values: dict[str, Any]) -> dict[str, Any]:
         raise Unusable(
             f"takes {size} bytes", f"Use at most {LONGEST_PARAMS}; put more into a file of your own"
         )
-    if "\\u0000" in text:
-        raise Unusable("a NUL character stands in it", "Leave it out")
+    _check_texts(values)
     return values
+
+
+def _check_texts(value: object) -> None:
+    match value:
+        case str():
+            plain(value)
+        case dict():
+            for key, inner in value.items():
+                plain(key)
+                _check_texts(inner)
+        case list():
+            for inner in value:
+                _check_texts(inner)
 
 
 def curve(written: object) -> object:
@@ -200,7 +224,8 @@ Name = Annotated[str, AfterValidator(job_name)]
 NodeName = Annotated[str, AfterValidator(node_name)]
 Line = Annotated[str, AfterValidator(one_argument)]
 """One argument, or a command line for the shell."""
-Path = Annotated[str, Field(max_length=4095), AfterValidator(_plain)]
+Word = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(plain)]
+Path = Annotated[str, Field(max_length=4095), AfterValidator(plain)]
 Seconds = Annotated[float, BeforeValidator(duration, json_schema_input_type=Number | str)]
 Bytes = Annotated[int, BeforeValidator(byte_size, json_schema_input_type=Number | str)]
 Variables = Annotated[
