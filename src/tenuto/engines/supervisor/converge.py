@@ -1,0 +1,52 @@
+"""What must be done so that the workers that are here become the ones that are wanted. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tenuto.wire.worker import WorkerId, WorkerOrder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A worker that has a record here."""
+
+    slot: int | None
+    gone: bool
+    """For certain."""
+    stopping: bool
+    told: bool
+    """The server has its exit code and its whole log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """What to do now; those who wait are looked at again when something has changed."""
+
+    start: tuple[WorkerOrder, ...]
+    stop: tuple[WorkerId, ...]
+    forget: tuple[WorkerId, ...]
+    wait: tuple[WorkerOrder, ...]
+
+
+def converge(wanted: Mapping[WorkerId, WorkerOrder], here: Mapping[WorkerId, Held]) -> Steps:
+    """Start what is wanted, was never started and finds its slot free; stop and then forget what is not wanted."""
+    taken = {held.slot for held in here.values() if not held.gone and held.slot is not None}
+    start: list[WorkerOrder] = []
+    wait: list[WorkerOrder] = []
+    for worker in sorted(wanted.keys() - here.keys()):
+        order = wanted[worker]
+        if order.slot in taken:
+            wait.append(order)
+            continue
+        start.append(order)
+        if order.slot is not None:
+            taken.add(order.slot)
+    unwanted = {worker: held for worker, held in here.items() if worker not in wanted}
+    return Steps(
+        start=tuple(start),
+        stop=tuple(worker for worker, held in unwanted.items() if not held.gone and not held.stopping),
+        forget=tuple(worker for worker, held in unwanted.items() if held.gone and held.told),
+        wait=tuple(wait),
+    )

@@ -1,0 +1,159 @@
+"""All workers of the node: takes them over, starts, watches, stops and forgets them. Never waits for one of them."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import select
+import time
+from collections.abc import Iterator
+
+from tenuto.engines.supervisor.converge import Held
+from tenuto.engines.supervisor.limits import over_limit
+from tenuto.engines.supervisor.records import Records
+from tenuto.engines.supervisor.shim.processes import children_by_parent
+from tenuto.engines.supervisor.upload import Uploads
+from tenuto.engines.supervisor.worker import Worker, adopt, start
+from tenuto.wire.worker import ExitReason, WorkerId, WorkerOrder
+
+log = logging.getLogger(__name__)
+_LOOK_AGAIN = 0.02
+"""Seconds between two looks at a worker whose end nobody will tell us of."""
+_MEMORY_EVERY = 0.5
+
+
+class Crew:
+    """The workers that have a record here."""
+
+    def __init__(self, records: Records, uploads: Uploads, bell: int) -> None:
+        self._records = records
+        self._uploads = uploads
+        self._bell = bell
+        self._poll = select.poll()
+        self._poll.register(bell, select.POLLIN)
+        self._workers: dict[WorkerId, Worker] = {}
+        self._watched: dict[int, Worker] = {}
+        self._memory_at = math.inf
+        for files in records.workers():
+            if (worker := adopt(records, files)) is not None:
+                self._take_on(worker)
+
+    def __iter__(self) -> Iterator[Worker]:
+        return iter(self._workers.values())
+
+    @property
+    def all_gone(self) -> bool:
+        """Whether nothing runs here, for certain."""
+        return all(worker.end is not None for worker in self)
+
+    def held(self, received: int) -> dict[WorkerId, Held]:
+        """What there is, for the comparison with what is wanted; the server has the reports up to `received`."""
+        return {
+            id: Held(
+                slot=worker.order.slot,
+                gone=worker.end is not None,
+                stopping=worker.stopping,
+                told=0 < worker.shown <= received
+                and worker.shim_watch is None
+                and self._uploads.is_done(worker.order.id),
+            )
+            for id, worker in self._workers.items()  # noqa: A001
+        }
+
+    def start(self, order: WorkerOrder) -> bool:
+        """Start a worker; False if there is no room for its record now."""
+        try:
+            self._take_on(start(self._records, order))
+        except OSError as error:
+            log.warning("%s cannot be started now: %s", order.id, error)
+            return False
+        return True
+
+    def stop(self, id: WorkerId) -> None:  # noqa: A002
+        """End a worker that is not wanted."""
+        worker = self._workers[id]
+        worker.stop(ExitReason.STOPPED, "", worker.order.grace)
+
+    def stop_all(self, reason: ExitReason, message: str) -> None:
+        """End all that were not told to yet."""
+        for worker in self:
+            if worker.end is None and not worker.stopping:
+                worker.stop(reason, message, worker.order.grace)
+
+    def forget(self, id: WorkerId) -> None:  # noqa: A002
+        """Delete what is left of a worker."""
+        worker = self._workers.pop(id)
+        self._uploads.forget(id)
+        self._records.forget(worker.files)
+
+    def wait(self, until: float) -> None:
+        """Wait for rings and deaths until the time has come, and take in what they mean."""
+        now = time.monotonic()
+        until = min(until, self._memory_at)
+        if any(worker.unwatched for worker in self):
+            until = min(until, now + _LOOK_AGAIN)
+        for descriptor, _ in self._poll.poll(max(0, math.ceil((until - now) * 1000))):
+            if descriptor == self._bell:
+                self._heed_bell()
+            else:
+                self._poll.unregister(descriptor)
+                self._watched.pop(descriptor).shim_has_gone()
+        for worker in self:
+            if worker.unwatched:
+                self._look_for_death(worker)
+        self._mind_memory()
+
+    def look_at_reports(self) -> None:
+        """See how far the workers are."""
+        for worker in self:
+            if worker.end is None:
+                worker.look_at_report()
+
+    def _take_on(self, worker: Worker) -> None:
+        self._workers[worker.order.id] = worker
+        self._uploads.add(worker.order.id, worker.files.log)
+        self._after_look(worker)
+
+    def _heed_bell(self) -> None:
+        try:
+            names = set(os.read(self._bell, 1 << 16).decode(errors="replace").split("\n"))
+        except BlockingIOError:
+            return
+        for worker in self:
+            if worker.end is None and worker.files.name in names:
+                worker.look()
+                self._after_look(worker)
+
+    def _look_for_death(self, worker: Worker) -> None:
+        try:
+            worker.look_for_death()
+        except OSError as error:
+            log.warning("the end of %s cannot be written down: %s", worker.order.id, error)
+        self._after_look(worker)
+
+    def _after_look(self, worker: Worker) -> None:
+        """Watch a shim that has become known; complete the log of a worker that has ended."""
+        watch = worker.shim_watch
+        if watch is not None and watch not in self._watched:
+            self._watched[watch] = worker
+            self._poll.register(watch, select.POLLIN)
+        if worker.end is not None:
+            self._uploads.finish(worker.order.id, worker.end.log_bytes)
+        elif worker.order.memory is not None:
+            self._memory_at = min(self._memory_at, time.monotonic() + _MEMORY_EVERY)
+
+    def _mind_memory(self) -> None:
+        """Kill those that use more memory than they may."""
+        if time.monotonic() < self._memory_at:
+            return
+        limited = [worker for worker in self if worker.order.memory is not None and worker.end is None]
+        children = children_by_parent() if limited else {}
+        for worker in limited:
+            if worker.running is None or worker.order.memory is None:
+                continue
+            message = over_limit(worker.running.shim.pid, worker.order.memory, children)
+            if message is not None:
+                log.warning("%s is killed: %s", worker.order.id, message)
+                worker.stop(ExitReason.OUT_OF_MEMORY, message, grace=0.0)
+        self._memory_at = time.monotonic() + _MEMORY_EVERY if limited else math.inf

@@ -1,0 +1,66 @@
+"""Runs the supervisor of one node until it is told to end: the program's and the command line's one entrance."""
+
+from __future__ import annotations
+
+import secrets
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import tenuto
+from tenuto.engines.inventory import find_slots, own_address
+from tenuto.engines.supervisor.options import SupervisorOptions
+from tenuto.engines.supervisor.records import Records
+from tenuto.engines.supervisor.server import Server
+from tenuto.engines.supervisor.supervise import Supervisor
+from tenuto.errors import InputInvalid
+from tenuto.wire.node import Hello
+
+
+def run(options: SupervisorOptions) -> int:
+    """Supervise the node; returns the exit code. SIGTERM and SIGINT end it, and workers go on.
+
+    Raises Conflict if another supervisor is at work in the directory or speaks for the node now, NotAllowed and
+    others of tenuto.errors if the server does not want this node.
+    """
+    if not options.token_file.is_file():
+        raise InputInvalid(
+            f"there is no token in {options.token_file}",
+            remedy="Write the node token there",
+            field="token_file",
+        )
+    slots = find_slots(options.slots)
+    records = Records(options.directory)
+    try:
+        hello = Hello(
+            node=options.node,
+            session=secrets.token_hex(8),
+            slots=slots,
+            address=options.address or own_address(options.server),
+            version=tenuto.__version__,
+            labels=options.labels,
+        )
+        records.remember(session=hello.session)
+        supervisor = Supervisor(records, Server(options), hello)
+        with _ended_by_signals(supervisor):
+            if supervisor.run():
+                records.erase()
+    finally:
+        records.close()
+    return 0
+
+
+@contextmanager
+def _ended_by_signals(supervisor: Supervisor) -> Iterator[None]:
+    """Let the signals that end a program end this one; only the main thread can have them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, lambda *_: supervisor.end()) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)

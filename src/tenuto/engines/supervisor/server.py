@@ -1,0 +1,155 @@
+"""The server as a supervisor sees it: the requests of `wire.node`, and what its answers mean."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import time
+from typing import Any, TypeVar
+from urllib.parse import quote, urlsplit
+
+import httpx
+from pydantic import ValidationError
+
+import tenuto
+from tenuto.engines.supervisor.options import SupervisorOptions
+from tenuto.errors import Conflict, NotAllowed, NotFound, Told
+from tenuto.wire.codec import decode, encode
+from tenuto.wire.node import HEADER, PREFIX, PROTOCOL, Acknowledged, Hello, Orders, Report, Stored, Welcome
+from tenuto.wire.worker import WorkerId
+
+T = TypeVar("T")
+LONG_POLL = 20.0
+"""Seconds that the server may keep the question for orders open."""
+_PATIENCE = 10.0
+_CONNECT = 5.0
+
+
+class Away(Exception):
+    """No answer, or one that says: later. It is asked again."""
+
+
+class SayHello(Exception):
+    """The server does not know us (any more)."""
+
+
+class Superseded(Exception):
+    """A later supervisor of the same name is listened to instead of us."""
+
+
+class Refused(Exception):
+    """The server does not want what we say; saying it again is no use."""
+
+    def __init__(self, why: Told) -> None:
+        self.why = why
+        super().__init__(str(why))
+
+
+class Server:
+    """Safe to use from several threads."""
+
+    def __init__(self, options: SupervisorOptions) -> None:
+        self.heard_at = time.monotonic()
+        """When the server last answered; at the beginning, when we began to wait for it."""
+        self._options = options
+        self._url = options.server.rstrip("/")
+        self._token = ""
+        parts = urlsplit(self._url)
+        self._http = httpx.Client(
+            headers={HEADER: PROTOCOL, "User-Agent": f"tenuto/{tenuto.__version__}"},
+            timeout=httpx.Timeout(_PATIENCE, connect=_CONNECT),
+            # A proxy is no way to this machine, and certificates are slow to load.
+            trust_env=parts.hostname not in ("127.0.0.1", "localhost", "::1"),
+            verify=ssl.create_default_context()
+            if parts.scheme == "https"
+            else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+        )
+
+    def hello(self, hello: Hello) -> Welcome:
+        """Introduce this node, with the address and the token as they are written now."""
+        self._look_up()
+        return self._ask(Welcome, "POST", "/hello", content=encode(hello))
+
+    def report(self, report: Report) -> Acknowledged:
+        """Tell all workers."""
+        return self._ask(Acknowledged, "POST", "/report", content=encode(report))
+
+    def orders(self, hello: Hello, known: Orders) -> Orders:
+        """The orders, when they are others than the known ones or when nothing happens for long."""
+        query = {
+            "node": hello.node,
+            "session": hello.session,
+            "term": known.term,
+            "known": known.version,
+            "wait": LONG_POLL,
+        }
+        patience = httpx.Timeout(LONG_POLL + _PATIENCE, connect=_CONNECT)
+        return self._ask(Orders, "GET", "/orders", params=query, timeout=patience)
+
+    def put_log(self, node: str, worker: WorkerId, offset: int, data: bytes) -> int:
+        """Hand over a piece of a log; returns the offset that is wanted next."""
+        query = {"node": node, "offset": offset}
+        path = f"/logs/{quote(str(worker), safe='')}"
+        return self._ask(Stored, "PUT", path, params=query, content=data).next
+
+    def _look_up(self) -> None:
+        try:
+            self._token = self._options.token_file.read_text(encoding="utf-8").strip()
+            if self._options.server_file is not None:
+                self._url = str(json.loads(self._options.server_file.read_bytes())["url"]).rstrip("/")
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise Away(f"the server's address or token cannot be read: {error}") from None
+        if not self._token.isascii() or not self._token.isprintable():
+            raise Refused(NotAllowed(f"what is in {self._options.token_file} is no token"))
+
+    def _ask(self, answer: type[T], method: str, path: str, **request: Any) -> T:
+        try:
+            response = self._http.request(
+                method,
+                f"{self._url}{PREFIX}{path}",
+                headers={"Authorization": f"Bearer {self._token}"},
+                **request,
+            )
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise Away(f"{self._url}: {error or type(error).__name__}") from None
+        if not response.is_success:
+            self._understand(response)
+        try:
+            told = decode(answer, response.content)
+        except ValidationError:
+            raise Away(f"{self._url} gave an answer that is none of the node protocol's") from None
+        self.heard_at = time.monotonic()
+        return told
+
+    def _understand(self, response: httpx.Response) -> None:
+        """Raise what a refusal means."""
+        status, problem = response.status_code, _problem(response)
+        if problem["code"] in ("say_hello", "superseded"):
+            self.heard_at = time.monotonic()
+            raise SayHello if problem["code"] == "say_hello" else Superseded
+        if status in (401, 403):
+            raise Refused(NotAllowed(problem["message"], remedy=problem["remedy"]))
+        if status == 426:
+            raise Refused(Conflict(problem["message"], code="protocol", remedy=problem["remedy"]))
+        if status == 404:
+            remedy = "Check the address, and that server and node have the same version of tenuto"
+            raise Refused(NotFound(f"{self._url} is no tenuto server: {problem['message']}", remedy=remedy))
+        if 400 <= status < 500 and status not in (408, 425, 429):
+            raise Refused(Conflict(problem["message"], code=problem["code"], remedy=problem["remedy"]))
+        raise Away(f"{self._url} answered {status}: {problem['message']}")
+
+
+def _problem(response: httpx.Response) -> dict[str, str]:
+    """The error as the platform tells it, or as much as can be made of something else."""
+    try:
+        told = response.json()
+    except ValueError:
+        told = None
+    told = told if isinstance(told, dict) else {}
+    return {
+        "code": str(told.get("code") or ""),
+        "message": str(told.get("message") or f"HTTP {response.status_code} {response.reason_phrase}").rstrip(
+            "."
+        ),
+        "remedy": str(told.get("remedy") or ""),
+    }

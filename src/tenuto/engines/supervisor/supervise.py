@@ -1,0 +1,210 @@
+"""The supervisor's one loop: take what comes, compare what is wanted with what is here, act, tell.
+
+Orders, deaths and rings are taken at once; only memory limits and reports of steps are looked at by the clock.
+Everything that may take long (the server, uploads) has threads of its own.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import queue
+import time
+
+from tenuto.engines.inventory import FreePorts
+from tenuto.engines.supervisor.converge import converge
+from tenuto.engines.supervisor.crew import Crew
+from tenuto.engines.supervisor.link import Link, Message, NotWelcome, Received
+from tenuto.engines.supervisor.records import Records
+from tenuto.engines.supervisor.server import Server
+from tenuto.engines.supervisor.upload import Uploads
+from tenuto.errors import TenutoError
+from tenuto.wire import env
+from tenuto.wire.node import Hello, Orders, Welcome
+from tenuto.wire.worker import ExitReason, WorkerId, WorkerOrder, WorkerSeen, WorkerState
+
+log = logging.getLogger(__name__)
+_FAREWELL = 10.0
+"""Seconds without the server after which a supervisor that was told to leave goes without having told everything."""
+
+
+class Supervisor:
+    """Owns the workers of one node."""
+
+    def __init__(self, records: Records, server: Server, hello: Hello) -> None:
+        self._records = records
+        self._server = server
+        self._node = hello.node
+        self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._bell = os.open(records.bell, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._link = Link(server, hello, self._deliver)
+        self._uploads = Uploads(server, self._node, self.wake)
+        self._crew = Crew(records, self._uploads, self._bell)
+        self._ports = FreePorts()
+        self._wanted: dict[WorkerId, WorkerOrder] | None = None
+        """None until a controller has spoken to us: till then nothing is started and nothing stopped."""
+        self._not_obeyed: Orders | None = None
+        """Orders that could not be written down yet."""
+        self._waiting: tuple[WorkerOrder, ...] = ()
+        self._ended = self._leaving = self._welcomed = False
+        self._refusal: TenutoError | None = None
+        self._told: tuple[WorkerSeen, ...] | None = None
+        self._published = self._received = 0
+        self._tell_at = 0.0
+
+    def run(self) -> bool:
+        """Work until told to end: False, and workers go on; or told to leave: True, and nothing is here any more."""
+        self._link.start()
+        self._uploads.start()
+        try:
+            while not self._ended:
+                self._crew.wait(min(self._tell_at, self._silence_at()))
+                self._read_messages()
+                self._mind_silence()
+                self._converge()
+                self._tell()
+                self._ended = self._ended or self._may_leave()
+        finally:
+            self._link.end()
+            self._uploads.end()
+        if self._refusal is not None:
+            raise self._refusal
+        return self._leaving
+
+    def end(self) -> None:
+        """End soon; from a signal handler or another thread."""
+        self._ended = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Have the loop look around; from any thread."""
+        try:
+            os.write(self._bell, b"\n")
+        except BlockingIOError:
+            return  # it rings already
+
+    def _deliver(self, message: Message) -> None:
+        self._inbox.put(message)
+        self.wake()
+
+    # what comes
+
+    def _read_messages(self) -> None:
+        if self._not_obeyed is not None:
+            self._obey(self._not_obeyed)
+        while not self._inbox.empty():
+            message = self._inbox.get()
+            if isinstance(message, Orders):
+                self._obey(message)
+            elif isinstance(message, Received):
+                self._received = max(self._received, message.report)
+            elif isinstance(message, Welcome):
+                self._settle_in(message)
+            else:
+                self._not_welcome(message)
+
+    def _settle_in(self, welcome: Welcome) -> None:
+        self._welcomed = True
+        try:
+            self._records.remember(
+                heartbeat=welcome.heartbeat, dead_man=welcome.dead_man, spool_bytes=welcome.spool_bytes
+            )
+        except OSError as error:
+            log.warning("the server's settings cannot be kept: %s", error)
+
+    def _obey(self, orders: Orders) -> None:
+        """Take over what is wanted; remembered on disk first, so that no older order is obeyed after a restart."""
+        state = self._records.state
+        if orders.term == 0:
+            return
+        if (orders.term, orders.version) < (state.term, state.version):
+            log.warning(
+                "orders of term %d, version %d are refused: those of term %d, version %d were obeyed already",
+                *(orders.term, orders.version, state.term, state.version),
+            )
+            return
+        try:
+            self._records.remember(term=orders.term, version=orders.version)
+        except OSError as error:
+            log.warning("orders cannot be obeyed, because that cannot be written down: %s", error)
+            self._not_obeyed = orders
+            return
+        self._not_obeyed = None
+        self._wanted = {order.id: order for order in orders.workers if order.node == self._node}
+        self._leaving = orders.leave
+        self._tell_at = 0.0  # ports that were given to workers must not be offered again
+
+    def _not_welcome(self, message: NotWelcome) -> None:
+        """Go if we are of no use here; but workers that run are not stopped because a token was exchanged."""
+        if message.for_good:
+            self._refusal, self._leaving, self._wanted = message.why, True, {}
+        elif not self._welcomed and self._crew.all_gone:
+            self._refusal, self._ended = message.why, True
+        else:
+            log.warning("the server refuses: %s", message.why)
+
+    # what is done
+
+    def _converge(self) -> None:
+        if self._wanted is None:
+            return
+        steps = converge(self._wanted, self._crew.held(self._received))
+        for id in steps.stop:  # noqa: A001
+            self._crew.stop(id)
+        for id in steps.forget:  # noqa: A001
+            self._crew.forget(id)
+        not_now = steps.start if self._silent() else [o for o in steps.start if not self._crew.start(o)]
+        self._waiting = (*not_now, *steps.wait)
+
+    def _silence_at(self) -> float:
+        """When the server will have been away for too long; never if that is so already."""
+        dead_man = self._records.state.dead_man
+        return math.inf if dead_man is None or self._silent() else self._server.heard_at + dead_man
+
+    def _silent(self) -> bool:
+        dead_man = self._records.state.dead_man
+        return dead_man is not None and time.monotonic() >= self._server.heard_at + dead_man
+
+    def _mind_silence(self) -> None:
+        if self._silent():
+            message = f"the server was away for more than {self._records.state.dead_man:g} s"
+            self._crew.stop_all(ExitReason.DEAD_MAN, message)
+
+    def _may_leave(self) -> bool:
+        if not self._leaving or not self._crew.all_gone:
+            return False
+        everything_told = not any(self._crew) and self._received >= self._published
+        gave_up = time.monotonic() >= self._server.heard_at + _FAREWELL
+        return everything_told or gave_up or self._refusal is not None
+
+    # what is told
+
+    def _tell(self) -> None:
+        """Publish what has changed, or that nothing has for as long as a heartbeat."""
+        now = time.monotonic()
+        due = now >= self._tell_at
+        if due:
+            self._crew.look_at_reports()
+        seen = self._seen()
+        if not due and seen == self._told:
+            return
+        self._told = seen
+        self._published = self._link.publish(seen, self._ports.offer(self._used_ports()))
+        self._tell_at = now + self._records.state.heartbeat
+        for worker in self._crew:
+            if worker.end is not None and not worker.shown:
+                worker.shown = self._published
+
+    def _seen(self) -> tuple[WorkerSeen, ...]:
+        here = [worker.seen(self._node) for worker in self._crew]
+        waiting = [
+            WorkerSeen(id=order.id, node=self._node, state=WorkerState.WAITING, slot=order.slot)
+            for order in self._waiting
+        ]
+        return tuple(sorted([*here, *waiting], key=lambda worker: worker.id))
+
+    def _used_ports(self) -> set[int]:
+        orders = [*(self._wanted or {}).values(), *(worker.order for worker in self._crew)]
+        ports = {order.env.get(env.MASTER_PORT, "") for order in orders}
+        return {int(port) for port in ports if port.isascii() and port.isdigit()}

@@ -1,0 +1,208 @@
+"""One worker as its supervisor sees it: its record on disk, its shim, and what to tell of it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tenuto.engines.identity import ProcessIdentity
+from tenuto.engines.supervisor import shim
+from tenuto.engines.supervisor.leftovers import kill_leftovers
+from tenuto.engines.supervisor.records import Exit, Progress, Records, Running, WorkerFiles
+from tenuto.engines.supervisor.shim.files import boot
+from tenuto.wire.worker import ExitReason, WorkerOrder, WorkerSeen, WorkerState
+
+log = logging.getLogger(__name__)
+_SHIM = Path(shim.__path__[0]) / "__main__.py"
+_SECRETS = ("TENUTO_TOKEN",)
+"""Variables of the supervisor that are nobody else's business."""
+
+
+class Worker:
+    """A worker that has a record. All methods are quick; none waits."""
+
+    def __init__(self, files: WorkerFiles, order: WorkerOrder, child: subprocess.Popen[bytes] | None) -> None:
+        self.files = files
+        self.order = order
+        self.end: Exit | None = None
+        self.running: Running | None = None
+        self.stopping = False
+        self.shown = 0
+        """The number of the first report that told its end."""
+        self.shim_watch: int | None = None
+        """A descriptor that becomes readable when the shim has gone."""
+        self._child = child
+        self._report_stamp = (0, 0)
+        self._progress: Progress | None = None
+        if child is not None:
+            self.shim_watch = os.pidfd_open(child.pid)
+        self.look()
+
+    @property
+    def unwatched(self) -> bool:
+        """Whether nobody will tell us of its end: its shim has gone, or has not said yet who it is."""
+        return self.end is None and self.shim_watch is None
+
+    def look(self) -> None:
+        """Read what the shim has written since."""
+        if self.end is not None:
+            return
+        self.running = self.files.running()
+        self.stopping = self.stopping or self.files.stop() is not None
+        if self.shim_watch is None and self.running is not None:
+            self.shim_watch = _watch(self.running.shim)
+        self._end_with(self.files.exit())
+
+    def look_at_report(self) -> None:
+        """Read what the worker itself reports."""
+        stamp = self.files.report_stamp()
+        if stamp != self._report_stamp:
+            self._report_stamp = stamp
+            self._progress = self.files.report() or self._progress
+
+    def stop(self, reason: ExitReason, message: str, grace: float) -> None:
+        """Have the shim end the worker; said again with another reason or less grace, that counts."""
+        try:
+            self.files.write_stop(reason, message, grace)
+        except OSError as error:
+            log.warning(
+                "why %s shall end cannot be written, so it ends as if stopped: %s", self.order.id, error
+            )
+        self.stopping = True
+        self.repeat_stop()
+
+    def repeat_stop(self) -> None:
+        """Signal the shim; one that has not begun to listen looks for itself when it does."""
+        if self.running is None or self.shim_watch is None:
+            return
+        try:
+            signal.pidfd_send_signal(self.shim_watch, signal.SIGTERM)
+            signal.pidfd_send_signal(self.shim_watch, signal.SIGCONT)  # somebody may have halted it
+        except ProcessLookupError:
+            return
+
+    def look_for_death(self) -> bool:
+        """If the shim has gone without a word, make sure that all is gone and say so; False if not certain yet."""
+        self.look()
+        if self.end is not None:
+            return True
+        if self.files.shim_lives() or not kill_leftovers(self.files.directory / "report", self.running):
+            return False
+        self.look()  # it may have written its last word meanwhile
+        if self.end is None:
+            self._record_death()
+        return True
+
+    def seen(self, node: str) -> WorkerSeen:
+        """What the server is told."""
+        running, end, progress = self.running, self.end, self._progress
+        worker = None if running is None else running.worker
+        return WorkerSeen(
+            id=self.order.id,
+            node=node,
+            state=self._state(),
+            slot=self.order.slot,
+            pid=None if worker is None else worker.pid,
+            started_at=None if running is None else running.started_at,
+            ended_at=None if end is None else end.ended_at,
+            exit_code=None if end is None else end.exit_code,
+            reason=None if end is None else end.reason,
+            message="" if end is None else end.message,
+            step=None if progress is None else progress.step,
+            data={} if progress is None else progress.data,
+        )
+
+    def shim_has_gone(self) -> None:
+        """Let go of the shim: its descriptor, and its exit code if it is our child."""
+        if self.shim_watch is not None:
+            os.close(self.shim_watch)
+            self.shim_watch = None
+        if self._child is not None:
+            self._child.wait()
+            self._child = None
+
+    def _state(self) -> WorkerState:
+        if self.end is not None:
+            return WorkerState.EXITED
+        if self.stopping:
+            return WorkerState.STOPPING
+        begun = self.running is not None and self.running.worker is not None
+        return WorkerState.RUNNING if begun else WorkerState.WAITING
+
+    def _end_with(self, end: Exit | None) -> None:
+        if end is not None:
+            self.look_at_report()
+            self.end = end
+
+    def _record_death(self) -> None:
+        complaint = self.files.shim_complaint()
+        if self.running is None:
+            reason, message = ExitReason.NOT_STARTED, f"its shim could not be started: {complaint}"
+        else:
+            reason = ExitReason.VANISHED
+            message = f"its shim is gone and left no exit code{': ' if complaint else ''}{complaint}"
+        log.warning("%s: %s", self.order.id, message)
+        log_bytes = self.files.add_to_log(f"Program vanished: {message}")
+        end = Exit(exit_code=None, reason=reason, message=message, ended_at=time.time(), log_bytes=log_bytes)
+        self.files.write_exit(end)
+        self._end_with(end)
+
+
+def start(records: Records, order: WorkerOrder) -> Worker:
+    """Write down the order and start its shim. Raises OSError if there is no room for the record."""
+    files = records.add(order)
+    lock = files.take_lock()
+    assert lock is not None, "a worker is started once"
+    environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
+    command = [sys.executable, "-I", "-S", "-X", "utf8", str(_SHIM), str(files.directory), str(lock)]
+    child = None
+    try:
+        with (files.directory / "shim.err").open("wb") as complaints:
+            child = subprocess.Popen(  # noqa: S603 - our own program
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=complaints,
+                stderr=complaints,
+                env=environment,
+                pass_fds=(lock,),
+                start_new_session=True,
+            )
+    except OSError as error:
+        (files.directory / "shim.err").write_text(str(error), encoding="utf-8")
+    finally:
+        os.close(lock)
+    return Worker(files, order, child)
+
+
+def adopt(records: Records, files: WorkerFiles) -> Worker | None:
+    """Take over a worker that an earlier supervisor ordered; None if it had not come to starting anything."""
+    found = files.order()
+    if found is None or (files.exit() is None and not files.shim_lives() and _never_began(files, found[1])):
+        records.forget(files)
+        return None
+    worker = Worker(files, found[0], child=None)
+    if worker.end is None and worker.stopping:
+        worker.repeat_stop()  # the earlier one may have been killed before it could
+    return worker
+
+
+def _never_began(files: WorkerFiles, ordered_at_boot: str) -> bool:
+    """Whether no shim came to life: it would have said so, unless the power failed before that was on the disk."""
+    return files.running() is None and ordered_at_boot == boot()
+
+
+def _watch(process: ProcessIdentity) -> int | None:
+    """A descriptor for this very process; None if it is no more."""
+    try:
+        descriptor = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return None
+    if process.alive():
+        return descriptor
+    os.close(descriptor)
+    return None
