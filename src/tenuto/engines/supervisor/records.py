@@ -2,6 +2,8 @@
 
 DIR/lock                      held while a supervisor runs here
 DIR/bell                      a pipe on which shims ring when something has changed
+DIR/supervisor.json           who the supervisor is: its pid and start
+DIR/left                      it was told to leave, and has left
 DIR/state.json                the newest orders that were obeyed, and the server's settings
 DIR/setup/JOB/                whether the job's setup was done here
 DIR/workers/WORKER/           order.json: what was ordered; lock: held while the shim lives; shim.json: which processes
@@ -30,6 +32,8 @@ from tenuto.errors import Conflict
 from tenuto.wire.codec import decode, encode
 from tenuto.wire.worker import ExitReason, WorkerOrder
 
+WHO = "supervisor.json"
+LEFT = "left"
 _REPORT_TAIL = 1 << 16
 _MOST_NUMBERS = 50
 _LARGEST = 1e300
@@ -247,12 +251,20 @@ class Records:
         files.directory.rename(self._trash / files.name)
         self._empty_trash()
 
+    def sign_in(self) -> None:
+        """Let others see who is at work here."""
+        me = ProcessIdentity.of(os.getpid())
+        assert me is not None
+        (self.directory / LEFT).unlink(missing_ok=True)
+        write_whole(str(self.directory / WHO), asdict(me))
+
     def erase(self) -> None:
-        """Leave nothing but the lock and the bell."""
+        """Leave nothing but the note that the supervisor has left."""
         for part in (self._workers, self._setups, self._trash):
             shutil.rmtree(part, ignore_errors=True)
-        for name in ("state.json", "bell", "lock"):
+        for name in ("state.json", "bell", "lock", WHO):
             (self.directory / name).unlink(missing_ok=True)
+        (self.directory / LEFT).touch(mode=0o600)
 
     def _empty_trash(self) -> None:
         for rest in self._trash.iterdir():

@@ -33,6 +33,7 @@ def run(options: SupervisorOptions) -> int:
     slots = find_slots(options.slots)
     records = Records(options.directory)
     try:
+        records.sign_in()
         hello = Hello(
             node=options.node,
             session=secrets.token_hex(8),
