@@ -51,8 +51,8 @@ class Stage(Protocol):
         """Every start of a worker there has been, as the workers themselves would tell it."""
         ...
 
-    def command(self, *, slow_to_stop: bool = False) -> Mapping[str, Any]:
-        """What a worker's order needs beyond id, node and slot, so that `let_exit` and the others work on it."""
+    def command(self, worker: WorkerId, *, slow_to_stop: bool) -> Mapping[str, Any]:
+        """What the worker's order needs beyond id, node and slot, so that `let_exit` and the others work on it."""
         ...
 
     def release(self, worker: WorkerId) -> None:
@@ -358,7 +358,7 @@ class EngineContract:
         slot: int | None = 0,
         slow_to_stop: bool = False,
     ) -> WorkerOrder:
-        return an_order(worker, node=node, slot=slot, **stage.command(slow_to_stop=slow_to_stop))
+        return an_order(worker, node=node, slot=slot, **stage.command(worker, slow_to_stop=slow_to_stop))
 
     def until(self, stage: Stage, holds: Callable[[Observation], bool], what: str) -> Observation:
         """Look until it is so."""
@@ -373,6 +373,8 @@ class EngineContract:
         return there.workers[worker]
 
     def running(self, stage: Stage, worker: WorkerId) -> WorkerSeen:
+        """Seen running, and so far that it has told of its start itself."""
+        self.until(stage, lambda _: worker in stage.starts(), f"{worker} tells that it has started")
         return self.seen(stage, worker, WorkerState.RUNNING)
 
     def exited(self, stage: Stage, worker: WorkerId) -> WorkerSeen:

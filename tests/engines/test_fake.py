@@ -217,7 +217,7 @@ class FakeStage:
     def starts(self) -> Sequence[WorkerId]:
         return self.engine.started
 
-    def command(self, *, slow_to_stop: bool = False) -> Mapping[str, Any]:
+    def command(self, worker: WorkerId, *, slow_to_stop: bool) -> Mapping[str, Any]:
         if slow_to_stop:
             self.engine.slow_stopping(inf)
         return {}

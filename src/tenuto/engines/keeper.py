@@ -29,7 +29,8 @@ WHO = "supervisor.json"
 LEFT = "left"
 """In a supervisor's directory: it has left by order, and shall not be started again."""
 LOG = "supervisor.log"
-_LOG_BYTES = 4 << 20
+LOG_BYTES = 4 << 20
+"""How long that log may become before it is set aside as `supervisor.old.log`."""
 _LOOK = 0.2
 """Seconds between two looks at the supervisors."""
 _HEALTHY = 10.0
@@ -99,6 +100,10 @@ class Keeper:
             sleep(_LOOK)
         return [watched.node.name for watched in waiting]
 
+    def process(self, name: str) -> ProcessIdentity | None:
+        """The node's supervisor as it was at the last look."""
+        return self._watched[name].process
+
     def _watch(self) -> None:
         while not self._enough.wait(_LOOK):
             for watched in self._watched.values():
@@ -115,7 +120,7 @@ class Keeper:
             _count_death(watched, now)
         if watched.process is None:
             watched.process = _survivor(watched)
-        if watched.process is not None or (watched.node.directory / LEFT).exists():
+        if watched.process is not None or _has_left(watched):
             return
         if now >= watched.not_before:
             watched.process = _spawn(watched)
@@ -181,20 +186,29 @@ def _alive(process: ProcessIdentity) -> bool:
     return process.alive()
 
 
+def pause_after(deaths: int) -> float:
+    """Seconds to wait after so many deaths in a row."""
+    return min(_SLOWEST, 0.1 * 2**deaths) if deaths else 0.0
+
+
 def _count_death(watched: _Watched, now: float) -> None:
     assert watched.process is not None
-    if watched.process.pid in watched.replaced or now - watched.started >= _HEALTHY:
+    expected = watched.process.pid in watched.replaced or _has_left(watched)
+    if expected or now - watched.started >= _HEALTHY:
         watched.deaths = 0
     else:
         log.warning("the supervisor of %s ended soon after its start; see %s", watched.node.name, LOG)
         watched.deaths += 1
-        watched.not_before = now + min(_SLOWEST, 0.1 * 2**watched.deaths)
+    watched.not_before = now + pause_after(watched.deaths)
     watched.process = None
 
 
 def _gone(watched: _Watched) -> bool:
-    left = (watched.node.directory / LEFT).exists()
-    return left and (watched.process is None or not _alive(watched.process))
+    return _has_left(watched) and (watched.process is None or not _alive(watched.process))
+
+
+def _has_left(watched: _Watched) -> bool:
+    return (watched.node.directory / LEFT).exists()
 
 
 def _argv(pid: int) -> tuple[str, ...]:
@@ -208,6 +222,6 @@ def _argv(pid: int) -> tuple[str, ...]:
 def _cut(path: Path) -> None:
     """Keep the log from growing for ever; what writes to it appends, so it may be emptied under its hands."""
     with suppress(FileNotFoundError):
-        if path.stat().st_size > _LOG_BYTES:
-            path.with_suffix(".old.log").write_bytes(path.read_bytes()[-_LOG_BYTES:])
+        if path.stat().st_size > LOG_BYTES:
+            path.with_suffix(".old.log").write_bytes(path.read_bytes()[-LOG_BYTES:])
             os.truncate(path, 0)

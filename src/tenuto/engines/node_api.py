@@ -104,7 +104,10 @@ class _Desk:
         """A supervisor tells all it sees."""
         report = _read(Report, await _body(request, self._largest))
         # A node speaks for its own workers only, whatever it writes into them.
-        workers = tuple(replace(worker, node=report.node) for worker in report.workers)
+        workers = tuple(
+            worker if worker.node == report.node else replace(worker, node=report.node)
+            for worker in report.workers
+        )
         return _json(Acknowledged(version=self._engine.report(replace(report, workers=workers))))
 
     async def orders(

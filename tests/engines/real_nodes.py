@@ -1,0 +1,173 @@
+"""Two nodes with real supervisors on this machine, served by a local engine over real HTTP."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from tests.contracts.engine_contract import FIRST, HANG, SECOND
+from tests.engines import puppet
+from tests.engines.serving import TOKEN, KeptLogs, served
+
+from tenuto.engines.keeper import LEFT, WHO, Keeper, LocalNode, WayIn
+from tenuto.engines.local import LocalEngine
+from tenuto.settings import Nodes, Settings
+from tenuto.wire.worker import WorkerId, WorkerOrder
+
+HEARTBEAT = 0.1
+SETTINGS = Settings(nodes=Nodes(heartbeat=HEARTBEAT))
+
+
+def until(holds: Callable[[], bool], what: str) -> None:
+    """Look until it is so."""
+    give_up = time.monotonic() + HANG
+    while not holds():
+        assert time.monotonic() < give_up, f"it never came to pass that {what}"
+        time.sleep(0.005)
+
+
+class Machine:
+    """A server and what its keeper keeps alive."""
+
+    def __init__(self, home: Path, engine: LocalEngine, logs: KeptLogs, url: str) -> None:
+        self.home = home
+        self.engine = engine
+        self.logs = logs
+        self.nodes = {name: home / name for name in (FIRST, SECOND)}
+        (home / "token").write_text(TOKEN)
+        (home / "server.json").write_text(json.dumps({"url": url}))
+        way_in = WayIn(server_file=home / "server.json", token_file=home / "token")
+        self.keeper = Keeper(
+            [LocalNode(name=name, directory=at, slots=2) for name, at in self.nodes.items()], way_in
+        )
+
+    def supervisor(self, node: str) -> int:
+        """The pid of the node's supervisor."""
+        return int(json.loads((self.nodes[node] / WHO).read_bytes())["pid"])
+
+    def all_there(self) -> None:
+        """Wait until both nodes are seen; one that has left by order may come back."""
+        for at in self.nodes.values():
+            (at / LEFT).unlink(missing_ok=True)
+        until(lambda: set(self.engine.observe().nodes) == set(self.nodes), "both nodes are there")
+
+    def close(self) -> None:
+        """Let everything end."""
+        for name in self.nodes:
+            self.engine.forget_node(name)
+        left = self.keeper.ended(self.nodes, HANG)
+        self.keeper.stop_watching()
+        assert not left, f"the supervisors of {left} did not end"
+
+
+@contextmanager
+def a_machine(home: Path) -> Iterator[Machine]:
+    engine, logs = LocalEngine(), KeptLogs()
+    with served(engine, logs, SETTINGS) as url:
+        machine = Machine(home, engine, logs, url)
+        machine.keeper.start()
+        try:
+            machine.all_there()
+            engine.want(1, [])
+            yield machine
+        finally:
+            machine.close()
+
+
+class LaterTerms:
+    """The engine, with terms counted from a point on: supervisors that have heard a term obey no older one."""
+
+    def __init__(self, engine: LocalEngine, after: int) -> None:
+        self._engine = engine
+        self._after = after
+        self.observe = engine.observe
+        self.forget_node = engine.forget_node
+        self.listen = engine.listen
+        self.close = engine.close
+
+    def want(self, term: int, orders: Sequence[WorkerOrder]) -> None:
+        self._engine.want(self._after + term, orders)
+
+
+class RealStage:
+    """What can be done to real workers and real supervisors."""
+
+    def __init__(self, machine: Machine, directory: Path, after_term: int) -> None:
+        self.machine = machine
+        self._directory = directory
+        self._engine = LaterTerms(machine.engine, after_term)
+
+    @property
+    def engine(self) -> LaterTerms:
+        return self._engine
+
+    def command(self, worker: WorkerId, *, slow_to_stop: bool) -> Mapping[str, Any]:
+        pipe = self._pipe(worker)
+        if not pipe.exists():
+            os.mkfifo(pipe)
+        manner = ("slow",) if slow_to_stop else ()
+        program = (sys.executable, "-ISE", puppet.__file__)
+        return {"argv": (*program, str(self._directory), str(worker), *manner)}
+
+    def let_exit(self, worker: WorkerId, code: int) -> None:
+        self.tell(worker, f"exit {code}")
+
+    def let_report(self, worker: WorkerId, step: float) -> None:
+        self.tell(worker, f"report {step}")
+
+    def release(self, worker: WorkerId) -> None:
+        self.tell(worker, "exit 143")
+
+    def silence(self, node: str) -> None:
+        os.kill(self.machine.supervisor(node), signal.SIGSTOP)
+        until(lambda: self._quiet_for(node) > 3 * HEARTBEAT, f"{node} is silent")
+
+    def unsilence(self, node: str) -> None:
+        os.kill(self.machine.supervisor(node), signal.SIGCONT)
+
+    def starts(self) -> Sequence[WorkerId]:
+        with suppress(FileNotFoundError):
+            return [WorkerId.parse(line) for line in (self._directory / "starts").read_text().splitlines()]
+        return []
+
+    def tell(self, worker: WorkerId, line: str) -> None:
+        """Write into the worker's pipe, as soon as it reads."""
+        opened: list[int] = []
+        until(lambda: _opened(self._pipe(worker), opened), f"{worker} listens")
+        os.write(opened[0], f"{line}\n".encode())
+        os.close(opened[0])
+
+    def close(self, term: int) -> None:
+        """Let all workers go, also those that are slow to stop."""
+        self.machine.engine.want(term, [])
+        for pipe in self._directory.glob("*.pipe"):
+            opened: list[int] = []
+            if _opened(pipe, opened):
+                os.write(opened[0], b"exit 143\n")
+                os.close(opened[0])
+        until(lambda: not self.machine.engine.observe().workers, "all workers are gone")
+
+    def _pipe(self, worker: WorkerId) -> Path:
+        return self._directory / f"{worker}.pipe"
+
+    def _quiet_for(self, node: str) -> float:
+        return time.time() - self.machine.engine.observe().nodes[node].heard_at
+
+
+def _opened(pipe: Path, into: list[int]) -> bool:
+    """Open a pipe for writing if anyone reads from it."""
+    try:
+        into.append(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError as error:
+        if error.errno != errno.ENXIO:
+            raise
+        return False
+    return True
