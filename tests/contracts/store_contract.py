@@ -99,8 +99,8 @@ def at_once(store: Store, acts: list[Callable[[Tx], Any]]) -> list[Any]:
         called.release()
         try:
             return store.write(act)
-        except Mistake as mistake:
-            return mistake
+        except (Mistake, StoreUnavailable) as problem:
+            return problem
 
     called = threading.Semaphore(0)
     with ThreadPoolExecutor(len(acts) + 1) as threads:

@@ -56,7 +56,8 @@ class SqlStore:
     """A store in a database that has all its tables."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        self.database = database
+        """Its connections; only for those who look after the database itself."""
         self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
         self._gate = threading.Lock()
         self._closed = False
@@ -74,11 +75,11 @@ class SqlStore:
             if self._closed:
                 raise StoreUnavailable("The store is closed")
             try:
-                with self._database.readers.connect() as connection, connection.begin():
+                with self.database.readers.connect() as connection, connection.begin():
                     return look(SqlTx(connection, _read_counters(connection), may_write=False))
             except DBAPIError as error:
                 if attempt == TRIES or not may_pass(error):
-                    raise explain(error, self._database.where) from error
+                    raise explain(error, self.database.where) from error
         raise AssertionError("the last attempt returns or raises")
 
     def revision(self) -> int:
@@ -116,11 +117,10 @@ class SqlStore:
         try:
             self._commit_with_patience(group)
         except _Unknown as error:
-            _fail(group, lambda: _unknown(self._database.where), error.__cause__)
+            _fail(group, lambda: _unknown(self.database.where), error.__cause__)
         except DBAPIError as error:
             if len(group) == 1 or lost(error):
-                refused = error
-                _fail(group, lambda: explain(refused, self._database.where), error)
+                self._refuse(group, error)
                 return
             for waiting in group:
                 self._serve([waiting])
@@ -128,6 +128,11 @@ class SqlStore:
             log.exception("a commit failed for a reason that nobody thought of")
             unforeseen = error
             _fail(group, lambda: unforeseen, None)
+
+    def _refuse(self, group: list[_Waiting], error: DBAPIError) -> None:
+        _fail(group, lambda: explain(error, self.database.where), error)
+        # Whatever is opened anew sees a disk that was mended; SQLite shares what it knew among open connections.
+        self.database.dispose()
 
     def _commit_with_patience(self, group: list[_Waiting]) -> None:
         for attempt in range(1, TRIES + 1):
@@ -142,7 +147,7 @@ class SqlStore:
 
     def _commit(self, group: list[_Waiting]) -> None:
         """Run the acts in one transaction; tell their results once it is durable."""
-        with self._database.writer.connect() as connection:
+        with self.database.writer.connect() as connection:
             try:
                 transaction = connection.begin()
                 counters, mark = self._lock(connection)
@@ -151,8 +156,7 @@ class SqlStore:
                 if counters.revision > before:
                     _write_counters(connection, counters)
             except DBAPIError:
-                # A connection that saw trouble may be at fault itself: a handle to a file that was read-only.
-                connection.invalidate()
+                connection.invalidate()  # it may be at fault itself
                 raise
             try:
                 transaction.commit()
@@ -169,7 +173,7 @@ class SqlStore:
 
     def _lock(self, connection: Connection) -> tuple[Counters, int]:
         """Keep other writers out until the end of the transaction."""
-        marked = _COUNTERS.add_columns(self._database.transaction_mark).with_for_update()
+        marked = _COUNTERS.add_columns(self.database.transaction_mark).with_for_update()
         *numbers, mark = connection.execute(marked).one()
         return Counters(*numbers), mark
 
@@ -179,7 +183,7 @@ class SqlStore:
             return False
         for _ in range(10):
             try:
-                with self._database.readers.connect() as connection:
+                with self.database.readers.connect() as connection:
                     status = connection.exec_driver_sql(f"SELECT txid_status({mark:d})").scalar()
             except DBAPIError as cause:
                 raise _Unknown from cause
@@ -202,7 +206,7 @@ class SqlStore:
     def _poll(self) -> None:
         while not self._stop_polling.wait(POLL_SECONDS):
             try:
-                with self._database.readers.connect() as connection:
+                with self.database.readers.connect() as connection:
                     revision = connection.execute(_REVISION).scalar_one()
             except DBAPIError:
                 continue  # whoever reads or writes is told; here we wait for better times
@@ -219,7 +223,7 @@ class SqlStore:
         self._writer.join()
         if self._poller is not None:
             self._poller.join()
-        self._database.dispose()
+        self.database.dispose()
 
 
 def _run(
