@@ -1,0 +1,172 @@
+"""What a job's workers and their places do to it: it runs, it is done, it failed, it lost some. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from tenuto.live.change import Change
+from tenuto.live.generation import Place, begin
+from tenuto.live.sight import Sight
+from tenuto.model.job import Ending, Job
+from tenuto.model.node import NodeState
+from tenuto.model.phase import PLACED, Phase
+from tenuto.wire.worker import WORKER, ExitReason, WorkerSeen, WorkerState
+
+P = Phase
+LOSSES = frozenset({ExitReason.VANISHED, ExitReason.STOPPED, ExitReason.DEAD_MAN})
+"""Reasons for which a wanted worker may be gone without its job's fault."""
+LONGEST_BACKOFF = 60.0
+REPORTS_EVERY = 5.0
+"""Seconds between two anchors in the store that differ only in the step that was reported."""
+
+
+def look_at_workers(change: Change, sight: Sight, start_cost: float) -> Change:
+    """Follow what the workers of the present generation do."""
+    job = change.job
+    pausing = job.ending is not None and job.ending.phase is P.PAUSED
+    on_its_way = job.phase in PLACED or job.phase is P.QUEUED
+    if on_its_way and (job.ending is None or pausing) and sight.finished(job):
+        return _succeeded(change, sight)
+    if job.phase not in PLACED or job.ending is not None:
+        return change
+    present = list(sight.present(job).values())
+    gone = [worker for worker in present if worker.state is WorkerState.EXITED and worker.exit_code != 0]
+    lost = [worker for worker in present if worker.reason in LOSSES]
+    if lost:
+        return lose(change, f"worker {lost[0].id.rank} on {lost[0].node} is gone ({_reason(lost[0])})", lost)
+    if gone:
+        first = min(gone, key=lambda worker: (worker.ended_at or 0.0, worker.id))
+        return _fail(change, first, sight, start_cost) if _is_to_blame(change, first, sight) else change
+    change = _believe(change, present)
+    if job.phase is not P.RUNNING and _all_run(job, present, sight):
+        return _runs(change)
+    return change
+
+
+def look_at_places(change: Change, sight: Sight) -> Change:
+    """Take a job off nodes that it cannot use any more."""
+    job = change.job
+    if job.phase not in PLACED or job.ending is not None or sight.finished(job):
+        return change
+    for name, slots in sorted(job.slots.items()):
+        node = sight.nodes.get(name)
+        if name in sight.lost and node is not None:
+            return lose(change, f"node {name} is lost", ())
+        if node is None:
+            return requeue(change, "node_removed", f"node {name} was removed")
+        if node.state is NodeState.DRAINING:
+            return requeue(change, "node_draining", f"node {name} is being drained")
+        if max(slots, default=-1) >= len(node.slots):
+            return requeue(change, "slots_gone", f"node {name} came back with fewer slots")
+    return change
+
+
+def requeue(change: Change, why: str, message: str) -> Change:
+    """Give the slots back and wait for others."""
+    return change.release().move(P.QUEUED, why, message)
+
+
+def lose(change: Change, what: str, workers: Sequence[WorkerSeen]) -> Change:
+    """Start again elsewhere, if that is still allowed."""
+    job = change.job
+    node = workers[0].node if workers else ""
+    change = change.put(losses=job.losses + 1).tell(
+        "worker", node=node, before="running", after="lost", reason=what, data={"losses": job.losses + 1}
+    )
+    if change.job.losses > job.spec.retry.losses:
+        message = f"{what}; it may be started again {job.spec.retry.losses} times after such a loss, and was"
+        return change.end(Ending(phase=P.LOST, why="workers_lost", message=message))
+    return requeue(change, "workers_lost", f"{what}; it is started again")
+
+
+def _is_to_blame(change: Change, worker: WorkerSeen, sight: Sight) -> bool:
+    """Whether every node of the job has been heard of since a worker failed.
+
+    As long as one has not, it may be the loss of that node that made the others fail.
+    """
+    failed_at = min(change.at if worker.ended_at is None else worker.ended_at, change.at)
+    seen = sight.seen.nodes
+    return all(name in seen and seen[name].heard_at >= failed_at for name in change.job.slots)
+
+
+def _fail(change: Change, worker: WorkerSeen, sight: Sight, start_cost: float) -> Change:
+    """Start again in the same place after a while, if that is still allowed."""
+    job = change.job
+    what = f"{_called(worker)} on {worker.node} {_how(worker)}"
+    why = "out_of_memory" if worker.reason is ExitReason.OUT_OF_MEMORY else "worker_failed"
+    failures = job.failures + 1
+    change = change.put(failures=failures).tell(
+        "worker",
+        node=worker.node,
+        before="running",
+        after="failed",
+        reason=what,
+        data={"exit_code": worker.exit_code, "rank": worker.id.rank, "failures": failures},
+    )
+    if failures > job.spec.retry.failures:
+        return change.end(Ending(phase=P.FAILED, why=why, message=what, exit_code=worker.exit_code))
+    pause = min(2.0 ** (failures - 1), LONGEST_BACKOFF)
+    begins = change.at + pause
+    place = Place(job.slots, job.progress.speed, begins + start_cost)
+    change = begin(change, place, sight.nodes, sight.seen).put(not_before=begins)
+    return change.move(P.STARTING, why, f"{what}; it is started again in {pause:g} s")
+
+
+def _succeeded(change: Change, sight: Sight) -> Change:
+    ends = [
+        worker.ended_at
+        for worker in sight.of(change.job.id)
+        if worker.ended_at is not None and worker.id.role == WORKER
+    ]
+    done = min(max(ends, default=change.at), change.at)
+    change = replace(change, left=0.0).put(ended_at=done)
+    return change.end(Ending(phase=P.SUCCEEDED, why="done", message="all workers ended with 0", exit_code=0))
+
+
+def _all_run(job: Job, present: Iterable[WorkerSeen], sight: Sight) -> bool:
+    """Whether every process of the present generation has come up."""
+    up = {worker.id for worker in present if worker.state in (WorkerState.RUNNING, WorkerState.EXITED)}
+    expected = sight.expected(job, job.generation)
+    return bool(expected) and len(up) == len(expected)
+
+
+def _runs(change: Change) -> Change:
+    if change.job.started_at is None:
+        change = change.put(started_at=change.at)
+    workers = change.job.workers
+    return change.move(P.RUNNING, "running", f"runs on {workers} worker{'' if workers == 1 else 's'}")
+
+
+def _believe(change: Change, present: Iterable[WorkerSeen]) -> Change:
+    """Take a reported step for true; it is stored now and then, and whenever the job's record changes anyway."""
+    spec, progress = change.job.spec, change.job.progress
+    total = spec.steps or spec.epochs
+    # A job counted in epochs says `{"step": 12, "epoch": 0.5}`.
+    told = [worker.step if spec.steps else worker.data.get("epoch") for worker in present]
+    step = max((one for one in told if one is not None), default=None)
+    if step is None or not total or step == progress.step:
+        return change
+    if change.at - progress.as_of < REPORTS_EVERY and progress.step is not None:
+        return change
+    return change.believe(step, max(total - step, 0.0))
+
+
+def _called(worker: WorkerSeen) -> str:
+    return f"{worker.id.role} {worker.id.rank}"
+
+
+def _reason(worker: WorkerSeen) -> str:
+    return "no reason known" if worker.reason is None else worker.reason.value
+
+
+def _how(worker: WorkerSeen) -> str:
+    told = f": {worker.message}" if worker.message else ""
+    match worker.reason:
+        case ExitReason.OUT_OF_MEMORY:
+            return f"used more memory than its limit and was killed{told}"
+        case ExitReason.NOT_STARTED:
+            return f"could not be started{told}"
+        case ExitReason.SETUP_FAILED:
+            return f"was not started because the setup failed{told}"
+    return f"ended with exit code {worker.exit_code}{told}"
