@@ -59,7 +59,7 @@ def locate(server: str | None, environment: Mapping[str, str]) -> Address:
     home = Home.named_by(environment)
     told = home.server_file()
     if server:
-        url = _checked(server)
+        url = checked_url(server)
     elif told is None or told.pid is None:
         raise Unreachable(
             "no server runs on this machine",
@@ -75,7 +75,7 @@ def locate(server: str | None, environment: Mapping[str, str]) -> Address:
     return Address(url, token)
 
 
-def _checked(server: str) -> str:
+def checked_url(server: str) -> str:
     """A URL; a host and a port alone are meant as HTTP."""
     url = server if "://" in server else f"http://{server}"
     parts = urlsplit(url)

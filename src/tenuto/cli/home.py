@@ -101,7 +101,7 @@ class Home:
 
     def write_server_file(self, url: str, pid: int | None, port: int) -> None:
         """Tell clients and supervisors of this machine where the server is."""
-        _write_private(self.server, json.dumps({"url": url, "pid": pid, "port": port}) + "\n")
+        write_private(self.server, json.dumps({"url": url, "pid": pid, "port": port}) + "\n")
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -147,11 +147,11 @@ def secret_in(path: Path) -> tuple[str, bool]:
     if known := read_secret(path):
         return known, False
     made = secrets.token_urlsafe(32)
-    _write_private(path, made + "\n")
+    write_private(path, made + "\n")
     return made, True
 
 
-def _write_private(path: Path, text: str) -> None:
+def write_private(path: Path, text: str) -> None:
     """Replace a file that only its owner may read."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)

@@ -15,6 +15,14 @@ from tenuto.cli.lazy import Later, group_of
 from tenuto.errors import InputInvalid, TenutoError
 
 COMMANDS = {
+    "up": Later(
+        "tenuto.cli.up",
+        "up",
+        epilog="EXAMPLES",
+        summary="Start the platform, or start it again: what trained meanwhile goes on.",
+    ),
+    "down": Later("tenuto.cli.down", "down", summary="Drain and stop the platform on this machine."),
+    "node": Later("tenuto.cli.node", "app", summary="See the nodes, let machines join and leave."),
     "submit": Later(
         "tenuto.cli.submit",
         "submit",

@@ -1,0 +1,125 @@
+"""What a server does beside serving: it sends nodes away that nobody wants any more, and ends when all is drained."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from threading import Event, Thread
+
+from tenuto.engines.keeper import Keeper
+from tenuto.engines.local import LocalEngine
+from tenuto.model.event import Event as Happening
+from tenuto.model.node import Node, NodeState
+from tenuto.model.phase import PLACED
+from tenuto.store.base import Store, StoreUnavailable, Tx
+from tenuto.wire.worker import WorkerState
+
+log = logging.getLogger(__name__)
+
+_LOOK = 0.2
+_FAREWELL = 10.0
+"""Seconds in which a supervisor without workers leaves when it is told to."""
+ACTOR = "tenuto up"
+
+
+@dataclass(frozen=True, slots=True)
+class Household:
+    """What is looked after."""
+
+    store: Store
+    engine: LocalEngine
+    keeper: Keeper
+    local: Collection[str]
+    """The nodes of this machine that are wanted."""
+    unwanted: Collection[str]
+    """Its nodes that were wanted once."""
+
+
+class Housekeeper:
+    """A thread of its own, so that it neither waits for rounds nor makes them wait."""
+
+    def __init__(self, household: Household, end: Callable[[], None]) -> None:
+        self._home = household
+        self._unwanted = set(household.unwanted)
+        self._end = end
+        self.done = False
+        """Whether everything was drained, and everybody sent away."""
+        self._enough = Event()
+        self._thread = Thread(target=self._run, name="housekeeper", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Do no more; may be called by the housekeeper itself."""
+        self._enough.set()
+
+    def _run(self) -> None:
+        while not self._enough.wait(_LOOK):
+            try:
+                if self._home.store.read(lambda tx: bool(tx.meta("draining"))):
+                    if self._all_quiet():
+                        self._say_farewell()
+                        self.done = True
+                        self._end()
+                        return
+                elif self._unwanted:
+                    self._unwanted = self._home.store.write(self._send_away)
+            except StoreUnavailable as trouble:
+                log.warning("%s", trouble)
+                self._enough.wait(5 * _LOOK)
+
+    # nodes that are not asked for any more
+
+    def _send_away(self, tx: Tx) -> set[str]:
+        """Drain each, and forget it when it is empty; returns those that are still there."""
+        waiting = set()
+        busy = {node for job in tx.live_jobs() for node, slots in job.slots.items() if slots}
+        for node in filter(None, map(tx.node, sorted(self._unwanted))):
+            waiting.add(node.name)
+            if node.state is NodeState.ONLINE:
+                tx.put_node(replace(node, state=NodeState.DRAINING))
+                tx.add_event(_told(node, NodeState.DRAINING.value))
+            elif node.name not in busy:
+                tx.remove_node(node.name)
+                tx.add_event(_told(node, "removed"))
+                waiting.discard(node.name)
+        return waiting
+
+    # down
+
+    def _all_quiet(self) -> bool:
+        """Whether no worker runs or may run anywhere."""
+        seen = self._home.engine.observe()
+        if any(worker.state is not WorkerState.EXITED for worker in seen.workers.values()):
+            return False
+
+        def at_rest(tx: Tx) -> bool:
+            heard = all(node.name in seen.nodes or node.state is NodeState.OFFLINE for node in tx.nodes())
+            return heard and not any(job.phase in PLACED or job.ending for job in tx.live_jobs())
+
+        return all(name in seen.nodes for name in self._home.local) and self._home.store.read(at_rest)
+
+    def _say_farewell(self) -> None:
+        elsewhere = set(self._home.engine.observe().nodes) - set(self._home.local)
+        for name in {*elsewhere, *self._home.local}:
+            self._home.engine.forget_node(name)
+        for name in self._home.keeper.ended(self._home.local, _FAREWELL):
+            log.warning("the supervisor of %s does not leave", name)
+        if elsewhere:
+            self._enough.wait(1.0)  # so that those on other machines hear it, too
+
+
+def _told(node: Node, after: str) -> Happening:
+    return Happening(
+        kind="node",
+        at=time.time(),
+        actor=ACTOR,
+        node=node.name,
+        before=node.state.value,
+        after=after,
+        reason="the server was started again without it",
+    )

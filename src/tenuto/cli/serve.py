@@ -1,0 +1,201 @@
+"""The composition root: store, engine, server and controller are made here, put together and taken apart again."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+
+from tenuto.cli.beginning import Beginning, begin
+from tenuto.cli.deciding import Decider, Deciding
+from tenuto.cli.housekeeping import Household, Housekeeper
+from tenuto.cli.listen import listening_socket, only_here, url_of
+from tenuto.cli.local_nodes import described, known_nodes
+from tenuto.cli.plan import Listening, Plan
+from tenuto.engines.keeper import Keeper, WayIn
+from tenuto.engines.local import LocalEngine
+from tenuto.engines.node_api import node_router
+from tenuto.server.app import create_app
+from tenuto.server.auth import NODE, Gate
+from tenuto.store.base import Store
+from tenuto.store.logs import LogStore
+from tenuto.store.open import open_store
+
+log = logging.getLogger("tenuto")
+
+_PATIENCE = 2
+"""Seconds for which requests that are under way may go on after the server was told to end."""
+_SECRETS = ("TENUTO_STORE", "TENUTO_TOKEN")
+"""Variables that workers must not inherit."""
+
+
+def serve(plan: Plan, announce: Callable[[Listening], None]) -> None:
+    """Serve until told to end; `announce` is called as soon as requests are answered."""
+    _log_to_stderr()
+    for name in _SECRETS:
+        os.environ.pop(name, None)
+    plan.home.prepare()
+    with plan.home.locked(), closing(open_store(plan.settings().store.url or plan.home.store_url)) as store:
+        _Platform(plan, store, begin(store, plan)).run(announce)
+
+
+class _Platform:
+    """Everything that works while a server runs."""
+
+    def __init__(self, plan: Plan, store: Store, beginning: Beginning) -> None:
+        self._plan = plan
+        self._store = store
+        self._settings = beginning.settings
+        self._beginning = beginning
+        self._engine = LocalEngine(silence=self._settings.nodes.timeout)
+        home = plan.home
+        self._keeper = Keeper(beginning.local, WayIn(server_file=home.server, token_file=home.node_token))
+        names = [node.name for node in beginning.local]
+        self._deciding = Deciding(store, self._controller)
+        self._housekeeper = Housekeeper(
+            Household(store, self._engine, self._keeper, names, set(known_nodes(home)) - set(names)),
+            end=self._end,
+        )
+        self._server: _Server | None = None
+
+    def run(self, announce: Callable[[Listening], None]) -> None:
+        """Listen, then begin everything else; at the end take it apart in the opposite order."""
+        serving, home = self._settings.serving, self._plan.home
+        last = home.server_file()
+        with ExitStack() as cleanup:
+            listening = cleanup.enter_context(
+                listening_socket(serving.host, serving.port, last.port if last else None)
+            )
+            port = listening.getsockname()[1]
+            url = url_of(listening)
+            told = Listening(
+                url=url,
+                port=port,
+                pid=os.getpid(),
+                home=home.path,
+                nodes=described(self._beginning.local),
+                token=self._beginning.new_token,
+            )
+            app = self._app()
+            self._server = _Server(app, lambda: self._begin_work(told, announce), lambda: self._let_go(app))
+            cleanup.callback(home.write_server_file, url, None, port)
+            for part in (self._housekeeper.stop, self._keeper.stop_watching, self._deciding.stop):
+                cleanup.callback(part)
+            self._server.run(sockets=[listening])
+        log.info(
+            "ended; %s",
+            "nothing runs any more" if self._housekeeper.done else "training goes on without the server",
+        )
+        if self._deciding.hangs_on:
+            # It compiles, and nothing else ends that. What is stored is whole at any moment.
+            sys.stdout.flush()
+            os._exit(0)
+
+    def _app(self) -> FastAPI:
+        home, gate = self._plan.home, Gate(self._store)
+        logs = LogStore(home.logs, self._settings.logs.keep_bytes)
+
+        def admit(secret: str) -> bool:
+            token = gate.known(f"Bearer {secret}")
+            return token is not None and token.kind == NODE
+
+        router = node_router(self._engine, logs, admit, self._settings)
+        return create_app(self._store, logs, self._settings, time.time, [router])
+
+    def _begin_work(self, told: Listening, announce: Callable[[Listening], None]) -> None:
+        """The server answers: tell everybody, then start what takes longer."""
+        self._plan.home.write_server_file(told.url, told.pid, told.port)
+        if not only_here(self._settings.serving.host):
+            log.warning(
+                "%s can be reached from other machines, and tokens travel as plain text: "
+                "put a proxy with TLS before it, or use it in a network that you trust",
+                self._settings.serving.host,
+            )
+        announce(told)
+        self._keeper.start()
+        self._deciding.start()
+        self._housekeeper.start()
+
+    def _controller(self) -> Decider:
+        from tenuto.live.controller import Controller  # numba and the policies: they take a second
+        from tenuto.live.loop import Loop
+
+        controller = Controller(
+            self._store,
+            self._engine,
+            time.time,
+            self._settings,
+            holder=f"{socket.gethostname()}:{self._plan.home.path}",
+            # The lock on the home says that nobody else works on the store in it.
+            force=not self._settings.store.url,
+        )
+        return Loop(controller, self._store, self._engine, time.time)
+
+    def _let_go(self, app: FastAPI) -> None:
+        """Send those home who wait for news, so that the end does not wait for them."""
+        self._engine.close()
+        app.state.platform.bell.close()
+
+    def _end(self) -> None:
+        assert self._server is not None
+        self._server.should_exit = True
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, but its start and end are ours: a signal is an order, no error, and a second one is obeyed at once."""
+
+    def __init__(self, app: FastAPI, begun: Callable[[], None], ending: Callable[[], None]) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                log_config=None,
+                access_log=False,
+                timeout_graceful_shutdown=_PATIENCE,
+                server_header=False,
+            )
+        )
+        self._begun = begun
+        self._ending = ending
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer requests, and say so."""
+        await super().startup(sockets)
+        self._begun()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let nobody wait for us, and end."""
+        self._ending()
+        await super().shutdown(sockets)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """End in good order when told to."""
+        before = {one: signal.signal(one, self._heed) for one in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+    def _heed(self, number: int, _: Any) -> None:
+        if self.should_exit:
+            os._exit(128 + number)
+        self.should_exit = True
+        log.info("ending; training goes on")
+
+
+def _log_to_stderr() -> None:
+    logging.basicConfig(
+        level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    for noisy in ("uvicorn", "uvicorn.error", "httpx", "alembic"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)

@@ -1,0 +1,134 @@
+"""`tenuto up`: one command starts the platform on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import tenuto
+from tenuto.cli.config_file import Given, read_config
+from tenuto.cli.home import Home
+from tenuto.cli.plan import Listening, LocalWish, Plan
+from tenuto.errors import InputInvalid
+
+EXAMPLES = """Examples:
+
+tenuto up                        the GPUs of this machine, or its processors
+
+tenuto up --nodes 3 --slots 4    three virtual nodes of four slots each
+
+tenuto up --detach               in the background; tenuto down ends it
+"""
+STORE = "TENUTO_STORE"
+ENGINES = ("local",)
+
+
+def up(
+    slots: Annotated[
+        int | None, typer.Option(min=1, max=1024, help="CPU slots of each node; else its GPUs or processors.")
+    ] = None,
+    nodes: Annotated[
+        int | None, typer.Option(min=1, max=256, help="Virtual nodes on this machine: node-0, node-1 …")
+    ] = None,
+    no_local: Annotated[
+        bool, typer.Option("--no-local", help="Only the server: no node on this machine.")
+    ] = False,
+    host: Annotated[
+        str | None, typer.Option(help="The address to listen at; else only this machine reaches it.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="The port; else that of last time, or a free one.")
+    ] = None,
+    store: Annotated[
+        str | None, typer.Option(envvar=STORE, help="A database's URL; else SQLite in the home directory.")
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="A YAML file with settings.")] = None,
+    policy: Annotated[str | None, typer.Option(help="The policy; else that of last time.")] = None,
+    start_cost: Annotated[
+        float | None, typer.Option(min=0, help="Seconds without progress when a job starts.")
+    ] = None,
+    rescale_cost: Annotated[
+        float | None, typer.Option(min=0, help="Seconds without progress when a job changes its size.")
+    ] = None,
+    wait_nodes: Annotated[
+        int | None, typer.Option(min=0, help="Decide nothing before so many nodes have joined.")
+    ] = None,
+    dead_man: Annotated[
+        float | None,
+        typer.Option(min=0, help="Seconds without the server after which nodes stop all workers."),
+    ] = None,
+    engine: Annotated[str, typer.Option(help="What runs workers: local.")] = ENGINES[0],
+    detach: Annotated[
+        bool, typer.Option("--detach", "-d", help="Go on in the background, and return when it listens.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON when it listens.")] = False,
+) -> None:
+    """Start the platform, or start it again: what trained meanwhile goes on."""
+    if engine not in ENGINES:
+        raise InputInvalid(f"there is no engine {engine!r}", remedy="Write local", field="engine")
+    options: dict[str, dict[str, Any]] = {
+        "scheduling": {
+            "policy": policy,
+            "start_cost": start_cost,
+            "rescale_cost": rescale_cost,
+            "wait_nodes": wait_nodes,
+        },
+        "nodes": {"dead_man": dead_man},
+        "serving": {"host": host, "port": port},
+        "store": {"url": store},
+    }
+    plan = Plan(
+        home=Home.named_by(os.environ),
+        file={} if config is None else read_config(config),
+        options=_given(options),
+        local=LocalWish(nodes=nodes, slots=slots, none=no_local),
+    )
+    plan.check()
+    if detach:
+        from tenuto.cli.background import start_in_background
+
+        _announce(start_in_background(plan), as_json)
+        return
+    from tenuto.cli.serve import serve  # what it imports takes a second, and --help should not
+
+    serve(plan, lambda listening: _announce(listening, as_json))
+
+
+def _given(options: dict[str, dict[str, Any]]) -> Given:
+    """The options that were given."""
+    return {
+        group: given
+        for group, values in options.items()
+        if (given := {name: value for name, value in values.items() if value is not None})
+    }
+
+
+def _announce(listening: Listening, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(json.dumps(listening.as_json()) + "\n")
+    else:
+        sys.stdout.write("\n".join(_lines(listening)) + "\n")
+    sys.stdout.flush()
+
+
+def _lines(listening: Listening) -> list[str]:
+    told = [f"tenuto {tenuto.__version__} listens at {listening.url}", f"  home   {listening.home}"]
+    told.append(f"  nodes  {', '.join(listening.nodes) or 'none on this machine'}")
+    if listening.token is not None:
+        told.append(f"  token  {listening.token}  (shown this once; kept in {listening.home / 'token'})")
+    return [
+        *told,
+        "",
+        "Next:",
+        "  tenuto submit job.yaml      hand in a job; tenuto schema tells what can stand in it",
+        "  tenuto ps                   what becomes of it",
+        f"  tenuto node join {listening.url} --token-file FILE",
+        f"                              on another machine, with a copy of {listening.home / 'node-token'}",
+        "",
+        "The end of the server (Ctrl-C) leaves training alone; tenuto down stops everything.",
+    ]
