@@ -15,7 +15,8 @@ from sqlalchemy.sql.elements import ColumnElement
 BUSY_SECONDS = 5.0
 """How long another process may keep SQLite's lock before a write is given up."""
 _READERS = {"pool_size": 8, "max_overflow": -1}
-_POSTGRESQL_WAITS = {
+_POSTGRESQL = {
+    "application_name": "tenuto",
     "connect_timeout": 5,
     "keepalives_idle": 5,
     "keepalives_interval": 2,
@@ -97,8 +98,8 @@ def postgresql_database(url: URL) -> Database:
             "idle_in_transaction_session_timeout": 30_000,
         }.items()
     )
-    waits = {name: value for name, value in _POSTGRESQL_WAITS.items() if name not in url.query}
-    arguments = {**waits, "options": f"{options} {url.query.get('options', '')}".strip()}
+    ours = {name: value for name, value in _POSTGRESQL.items() if name not in url.query}
+    arguments = {**ours, "options": f"{options} {url.query.get('options', '')}".strip()}
     url = url.difference_update_query(["options"])
     writer = create_engine(
         url, connect_args=arguments, pool_size=1, max_overflow=0, isolation_level="READ COMMITTED"
