@@ -56,5 +56,5 @@ def test_virtual_nodes_of_one_address_are_filled_in_turn() -> None:
 
 
 def test_a_host_that_is_no_node_is_refused() -> None:
-    with pytest.raises(InputInvalid, match="no node is called c or has that address. The nodes are a"):
+    with pytest.raises(InputInvalid, match=r"no node is called c or has that address\. The nodes are a"):
         on_nodes({"c": 1}, [a_node("a", "10.0.0.1", 2)])

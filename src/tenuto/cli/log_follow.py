@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LOOK_EVERY = 0.25
 LINGER = 5.0
 """Seconds without a byte after which a lost node's last words are not waited for any more."""
-PIECE = 1 << 18
+PIECE = 1 << 20
 """Bytes that are asked for at a time."""
 
 
@@ -48,7 +48,8 @@ class LogReader:
         """Copy what one generation has printed since the last time; returns how many bytes that was."""
         query = {"role": self.which.role, "rank": self.which.rank, "generation": generation}
         if tail is not None:
-            return sum(self._take(part) for part in self._parts({**query, "tail": tail}))
+            return sum(self._take(part) for part in self._parts({**query, "tail": tail, "limit": PIECE}))
+        # One question tells how far all workers are; only those that went on are asked for more.
         return sum(self._read_on(part) for part in self._parts({**query, "tail": 0}))
 
     def read_to_end(self, generation: int) -> None:
@@ -73,8 +74,8 @@ class LogReader:
     def _read_on(self, worker: Json) -> int:
         """Copy everything of one worker that has not been copied."""
         key, copied = _key(worker), 0
-        while key not in self._done:
-            generation, role, rank = key
+        generation, role, rank = key
+        while key not in self._done and (self._next[key] < worker["next"] or worker["ended"]):
             found = self.client.logs(
                 self.job, role=role, rank=rank, generation=generation, offset=self._next[key], limit=PIECE
             )["parts"]

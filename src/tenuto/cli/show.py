@@ -37,6 +37,16 @@ def show(job: JobArgument, server: ServerOption = None, as_json: JsonOption = Fa
     out.print(as_yaml(found["spec"]), markup=False, end="", soft_wrap=True)
 
 
+def _plain(value: object) -> object:
+    if isinstance(value, dict):
+        return {
+            int(key) if key.isascii() and key.isdigit() else key: _plain(one) for key, one in value.items()
+        }
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _attempts(client: Client, job: str) -> list[Json]:
     """Every start of a worker, page by page."""
     page = client.attempts(job)
@@ -48,7 +58,7 @@ def _attempts(client: Client, job: str) -> list[Json]:
 
 
 def as_yaml(spec: object) -> str:
-    """A spec as a job file would say it."""
+    """A spec as a job file would say it: JSON's sizes in quotes and whole numbers with a point are written plainly."""
     import yaml  # not for help
 
-    return str(yaml.safe_dump(spec, allow_unicode=True, sort_keys=False, width=110))
+    return str(yaml.safe_dump(_plain(spec), allow_unicode=True, sort_keys=False, width=110))

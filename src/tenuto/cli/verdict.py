@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from tenuto.cli.humane import parsed
 from tenuto.cli.job_tables import contract_table
 from tenuto.cli.printing import say
 from tenuto.cli.read_reply import job_of
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from tenuto.client import Client, Json
 
 REFUSED = 3
-_SAY_AFTER = 1.5
+SAY_AFTER = 1.5
 """Seconds after which somebody who waits wants to know why."""
 _UNANSWERED = "submitted"
 
@@ -31,10 +32,10 @@ def await_verdict(client: Client, job: Json) -> Json:
     said = ""
     while job["state"] == _UNANSWERED and job["contract"] is None:
         asked = time.monotonic()
-        job = client.job(job["id"], wait="verdict", timeout=_SAY_AFTER if not said else 20.0)
+        job = client.job(job["id"], wait="verdict", timeout=SAY_AFTER if not said else 20.0)
         if job["state"] != _UNANSWERED or job["contract"] is not None:
             break
-        reason = _reason(client)
+        reason = reason_to_wait(client)
         if reason != said:
             say(reason)
             said = reason
@@ -43,7 +44,7 @@ def await_verdict(client: Client, job: Json) -> Json:
     return job
 
 
-def _reason(client: Client) -> str:
+def reason_to_wait(client: Client) -> str:
     """Why there is no answer yet."""
     cluster = client.cluster()
     state = cluster["controller"]["state"]
@@ -54,12 +55,19 @@ def _reason(client: Client) -> str:
     return "The job is stored and waits for its answer."
 
 
+def _next_minute(moment: str) -> str:
+    """A moment that is easy to type and not before the one given."""
+    return (parsed(moment) + timedelta(seconds=59.999)).strftime("%Y-%m-%dT%H:%M")
+
+
 def print_verdict(job: Json, out: Console) -> None:
     """The answer as a small table, and what one may want to do next."""
     out.print(contract_table(job_of(job), datetime.now().astimezone()))
     id_ = job["id"]
     if refused(job):
-        steps = [f"tenuto resubmit {id_} --set deadline=…", f"tenuto show {id_}"]
+        earliest = (job["contract"] or {"offers": {}})["offers"].get("earliest")
+        steps = [f"tenuto resubmit {id_} --set deadline={_next_minute(earliest)}"] if earliest else []
+        steps += [f"tenuto resubmit {id_} --edit", f"tenuto show {id_}"]
     else:
         steps = [f"tenuto logs -f {id_}", f"tenuto show {id_}", f"tenuto cancel {id_}"]
     out.print(f"Next: {' · '.join(steps)}", markup=False)
