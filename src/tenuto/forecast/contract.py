@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from tenuto.forecast.offers import FAR, Refusal, offers
+from tenuto.forecast.offers import FAR, FARTHEST, Refusal, offers
 from tenuto.forecast.picture import Picture
 from tenuto.model.job import Contract, Job, Offers, Reply
 from tenuto.model.plan import Verdict, Why
 from tenuto.policy.base import Policy
+
+LAST_WRITTEN = 253_402_300_799.0
+"""The last second that has a date of four digits."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +46,15 @@ def contract_of(
     picture: Picture, policy: Policy, row: int, verdict: Verdict, estimate: float | None
 ) -> Contract:
     """Answer one newcomer; `estimate` is when it may be done if nothing is promised (`ahead.expected`)."""
-    epoch = picture.epoch
-    reserved = verdict.expected if verdict.expected is not None else estimate
+    finish = verdict.expected if verdict.expected is not None else estimate
+    if finish is not None and finish - picture.snapshot.now > FARTHEST:
+        finish = None
     said = Said(
         picture,
         policy,
         row,
         verdict,
-        expected=None if reserved is None else epoch + reserved,
+        expected=None if finish is None else picture.epoch + finish,
         offers=offers(Refusal(picture, policy, row, verdict)),
     )
     promised = None if verdict.promised is None else said.job.deadline
@@ -68,6 +72,8 @@ def contract_of(
 
 def written(time: float, now: float) -> str:
     """A time in ISO form, UTC; with seconds if it is less than an hour away."""
+    if time > LAST_WRITTEN:
+        return "after the year 9999"
     form = "%Y-%m-%dT%H:%MZ" if abs(time - now) >= FAR else "%Y-%m-%dT%H:%M:%SZ"
     return datetime.fromtimestamp(time, UTC).strftime(form)
 

@@ -6,7 +6,7 @@ Every offer is asked before it is made: the same round, with that one thing chan
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, floor, inf, isfinite
+from math import ceil, floor, inf
 
 import numpy as np
 
@@ -24,6 +24,8 @@ CANDIDATES = 10
 """Jobs in the way that are tried, the largest first."""
 TRIES = 13
 """Rounds that are spent on one offer."""
+FARTHEST = 1e9
+"""Seconds, about thirty years, beyond which nothing is offered or estimated."""
 FAR = 3600.0
 """Seconds from which on a deadline is offered, and written, in whole minutes."""
 
@@ -57,7 +59,7 @@ def earliest(refusal: Refusal) -> float | None:
     if begin is None:
         unhurried = with_deadline(snap, row, inf)
         begin = expected(unhurried, refusal.policy, [row]).get(row)
-    if begin is None or not isfinite(begin):
+    if begin is None or begin - snap.now > FARTHEST:
         return None
     slack = 1e-2  # a promise ends a little before its deadline
     for _ in range(TRIES + 10):

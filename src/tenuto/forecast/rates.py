@@ -68,10 +68,10 @@ def being_measured(job: Job) -> bool:
 
 
 def sizes_to_measure(job: Job, within: int) -> tuple[int, ...]:
-    """The smallest size, then doubled up to the largest that can be had, a few at most."""
+    """The smallest size, then doubled up to the largest that can be had, a few at most; or the pinned one."""
     sizes: list[int] = []
-    size = job.spec.min_workers
-    most = min(job.spec.max_workers, within)
+    size = job.spec.min_workers if job.pin is None else job.pin.workers
+    most = min(job.spec.max_workers if job.pin is None else job.pin.workers, within)
     while size <= most and len(sizes) < MOST_MEASURED:
         sizes.append(size)
         size *= 2
@@ -87,12 +87,12 @@ def terms_of(job: Job, within: int) -> Terms:
     """What decides about a job's rates, if no more than `within` slots can be had where it may run."""
     spec = job.spec
     held = job.workers if job.phase in PLACED else 0
+    pinned = 0 if job.pin is None else job.pin.workers
     if being_measured(job):
-        exactly = next_to_measure(job, within) or held or spec.min_workers
+        exactly = next_to_measure(job, within) or pinned or held or spec.min_workers
         return Terms((), spec.min_workers, spec.max_workers, exactly, 0, within)
-    exactly = 0 if job.pin is None else job.pin.workers
     curve = tuple(sorted(job.curve.items()))
-    return Terms(curve, spec.min_workers, spec.max_workers, exactly, 0 if exactly else held, within)
+    return Terms(curve, spec.min_workers, spec.max_workers, pinned, 0 if pinned else held, within)
 
 
 @lru_cache(maxsize=4096)
