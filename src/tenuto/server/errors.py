@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tenuto.errors import TenutoError, Told
@@ -18,6 +19,7 @@ from tenuto.wire.problems import Problem, invalid, problems_in
 from tenuto.wire.replies import ErrorOut
 
 log = logging.getLogger(__name__)
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 CODES = {
     "broken_json": (400, "The body is no JSON."),
@@ -116,7 +118,7 @@ async def _not_valid(request: Request, error: Exception) -> JSONResponse:
 
 def _problems(request: Request, error: RequestValidationError) -> list[Problem]:
     """The problems, without saying whether a field stands in the body, the query or the path."""
-    errors = [{**one, "loc": one["loc"][1:] or one["loc"]} for one in error.errors()]
+    errors = [{**one, "loc": one["loc"][1:]} for one in error.errors()]
     return problems_in(errors, _model_of(request))
 
 
@@ -138,8 +140,20 @@ def _broken_json(detail: object) -> Refused:
 async def _no_such_route(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     response = error_response(_as_told(request, error))
-    response.headers.update(error.headers or {})
+    if error.status_code == 405:
+        response.headers["Allow"] = _allowed(request)
     return response
+
+
+def _allowed(request: Request) -> str:
+    """The methods of all routes of a path; the framework knows only those of the first."""
+    methods = [method for method in _METHODS if _matches(request, method)]
+    return ", ".join(methods) or "another method"
+
+
+def _matches(request: Request, method: str) -> bool:
+    scope = {**request.scope, "method": method}
+    return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
 
 
 def _as_told(request: Request, error: HTTPException) -> Refused:
@@ -147,8 +161,7 @@ def _as_told(request: Request, error: HTTPException) -> Refused:
         remedy = "The pages are listed in /api/v1/openapi.json"
         return Refused(f"there is no page {request.url.path[:200]}", code="not_found", remedy=remedy)
     if error.status_code == 405:
-        allowed = (error.headers or {}).get("Allow", "another method")
-        remedy = f"Use {allowed}"
+        remedy = f"Use {_allowed(request)}"
         return Refused(f"{request.method} is not possible here", code="wrong_method", remedy=remedy)
     if error.status_code == 413:
         return body_too_large(str(error.detail))

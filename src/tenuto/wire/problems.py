@@ -25,6 +25,7 @@ _EXPECTED = {
     "tuple": "a list",
     "dict": "a mapping",
     "model": "a mapping",
+    "model_attributes": "a mapping",
 }
 _BOUNDS = {
     "greater_than_equal": ("ge", "at least"),
@@ -99,7 +100,7 @@ def _sentence(error: ErrorDetails, path: tuple[str | int, ...], model: type[Base
 
 def _by_kind(kind: str, error: ErrorDetails) -> tuple[str, str]:
     if kind == "string_unicode":
-        return "the text is no valid Unicode", "Send UTF-8 without lone surrogates"
+        return "half a character stands in it (a lone surrogate)", "Send UTF-8"
     if kind.startswith(("string_too_", "too_")):
         return error["msg"][:1].lower() + error["msg"][1:], "Change its length"
     kind = kind.removesuffix("_type").removesuffix("_parsing").removesuffix("_from_float")
