@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from datetime import datetime
+from time import sleep as pause
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -98,6 +98,6 @@ def _watch(look: Callable[[], Json], wide: bool) -> None:
         while True:
             live.update(_table(look(), wide), refresh=True)
             try:
-                time.sleep(WATCH_EVERY)
+                pause(WATCH_EVERY)
             except KeyboardInterrupt:
                 return

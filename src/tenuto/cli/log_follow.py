@@ -122,7 +122,7 @@ def follow_logs(
 ) -> Json:
     """Copy what there is and what comes, until the job has ended; returns the job as it ended.
 
-    `changed` is told whenever the job is in another state.
+    `changed` is told whenever the job goes to another state but its last.
     """
     generation, tail, state = begin, reader.which.tail, job["state"]
     while True:
@@ -139,7 +139,7 @@ def follow_logs(
         if not copied:
             time.sleep(LOOK_EVERY)
         job = reader.client.job(job["id"])
-        if job["state"] != state:
+        if job["state"] != state and job["state"] not in ENDED:
             state = job["state"]
             changed(job)
     reader.view.finish_all()

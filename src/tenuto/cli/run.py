@@ -94,10 +94,12 @@ def _attended(client: Client, job: Json, *, detach: bool) -> int:
 def _followed(client: Client, job: Json) -> Json:
     client.patience = math.inf
     reader = LogReader(client, job["id"], LogView(sys.stdout))
-    return follow_logs(reader, job, begin=0, changed=_tell_change)
+    ended = follow_logs(reader, job, begin=0, changed=_tell)
+    _tell(ended)
+    return ended
 
 
-def _tell_change(job: Json) -> None:
+def _tell(job: Json) -> None:
     at = f" on {job['allocation']}" if job["allocation"] else ""
     why = f": {job['message']}" if job["message"] else ""
     say(f"tenuto: {job['name']} is {job['state']}{at}{why}")

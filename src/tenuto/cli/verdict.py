@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 REFUSED = 3
 SAY_AFTER = 1.5
 """Seconds after which somebody who waits wants to know why."""
-_UNANSWERED = "submitted"
 
 
 def refused(job: Json) -> bool:
@@ -30,10 +29,10 @@ def refused(job: Json) -> bool:
 def await_verdict(client: Client, job: Json) -> Json:
     """The job with its answer, however long that takes; says what it waits for."""
     said = ""
-    while job["state"] == _UNANSWERED and job["contract"] is None:
+    while _waits(job):
         asked = time.monotonic()
         job = client.job(job["id"], wait="verdict", timeout=SAY_AFTER if not said else 20.0)
-        if job["state"] != _UNANSWERED or job["contract"] is not None:
+        if not _waits(job):
             break
         reason = reason_to_wait(client)
         if reason != said:
@@ -42,6 +41,11 @@ def await_verdict(client: Client, job: Json) -> Json:
         # A server that does not wait must not be asked without end.
         time.sleep(max(0.0, 0.2 - (time.monotonic() - asked)))
     return job
+
+
+def _waits(job: Json) -> bool:
+    """A new job, or a paused one whose wish to go on nobody has looked at yet."""
+    return job["state"] == "submitted" or (job["state"] == "paused" and not job["wish"])
 
 
 def reason_to_wait(client: Client) -> str:

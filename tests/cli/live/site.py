@@ -88,7 +88,7 @@ class Site:
         )
         fields = {
             "owner": "kim",
-            "submitted_at": time.time() - 125,
+            "submitted_at": time.time() - 3 * 3600,
             "phase": Phase.QUEUED,
             "progress": Progress(left=spec.steps or 0.0, as_of=time.time()),
             **fields,
@@ -174,7 +174,7 @@ class Site:
                 rung.wait()
                 rung.clear()
                 for job in self.jobs():
-                    if job.phase is Phase.SUBMITTED:
+                    if job.phase is Phase.SUBMITTED or (job.phase is Phase.PAUSED and not job.pause):
                         self.answer(job.id, answer)
 
         end_listening = self.store.listen(lambda _: rung.set())
