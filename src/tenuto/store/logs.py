@@ -206,8 +206,10 @@ def _from_whole_character(text: bytes) -> bytes:
 
 
 def _again_if_rotated(look: Callable[[], T]) -> T:
-    """Look again if a part was dropped between listing and opening; it is not dropped twice in a row."""
-    try:
-        return look()
-    except FileNotFoundError:
-        return look()
+    """Look again while parts are dropped between listing and opening them."""
+    for _ in range(9):
+        try:
+            return look()
+        except FileNotFoundError:
+            continue
+    return look()

@@ -1,8 +1,4 @@
-"""One transaction in SQL.
-
-Statements that do not depend on a query are built once, here. No "insert or replace" is needed: acts run alone,
-so what a transaction has looked up stays true until its end.
-"""
+"""One transaction in SQL. Statements are in `statements`; here is what they are used for."""
 
 from __future__ import annotations
 
@@ -11,70 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import (
-    Connection,
-    CursorResult,
-    Table,
-    bindparam,
-    delete,
-    exists,
-    func,
-    insert,
-    or_,
-    select,
-    text,
-    update,
-)
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, CursorResult, Table
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql import Executable
-from sqlalchemy.sql.elements import BindParameter
 
 from tenuto.model.event import Event
 from tenuto.model.job import Job
 from tenuto.model.node import Node
 from tenuto.model.phase import Phase
+from tenuto.store import statements as sql
 from tenuto.store import tables
 from tenuto.store.base import Attempt, EventQuery, JobQuery, Keyed, Token
 from tenuto.store.codec import ATTEMPT, EVENT, NODE, decode_job, job_row
-from tenuto.store.matching import composed, folded
-
-_jobs = tables.jobs.c
-_labels = tables.job_labels.c
-_attempts = tables.attempts.c
-_nodes = tables.nodes.c
-_events = tables.events.c
-_records = select(_jobs.record)
-_id: BindParameter[Any] = bindparam("wanted")
-
-_JOB = _records.where(_jobs.id == _id)
-_JOB_KEYS = select(_jobs.number, _jobs.labels).where(_jobs.id == _id)
-_LIVE_JOBS = _records.where(_jobs.ended.is_(False)).order_by(_jobs.number)
-_JOBS_SINCE = _records.where(_jobs.revision > _id).order_by(_jobs.number)
-_SUCCESSORS = _records.where(_jobs.after_job == _id).order_by(_jobs.number)
-_COUNT_JOBS = select(_jobs.phase, func.count()).group_by(_jobs.phase)
-_PUT_JOB = update(tables.jobs).where(_jobs.number == bindparam("wanted_number"), _jobs.id == _id)
-_PUT_JOB_SAME_LABELS = _PUT_JOB.where(_jobs.labels == bindparam("wanted_labels"))
-_REMOVE_JOB = delete(tables.jobs).where(_jobs.number == _id)
-_REMOVE_LABELS = delete(tables.job_labels).where(_labels.number == _id)
-_REMOVE_ATTEMPTS = delete(tables.attempts).where(_attempts.job == _id)
-_REMOVED_SINCE = select(tables.removed_jobs.c.id).where(tables.removed_jobs.c.revision > _id)
-_ATTEMPTS = select(_attempts.record).where(_attempts.job == _id)
-_NODE = select(_nodes.record).where(_nodes.name == _id)
-_NODES = select(_nodes.record).order_by(_nodes.number)
-_META = select(tables.meta.c.value).where(tables.meta.c.key == _id)
-_TOKENS = select(tables.tokens)
-_TOKEN = _TOKENS.where(tables.tokens.c.digest == _id)
-_ADD_JOB = {
-    kind.dialect.name: kind.insert(tables.jobs)
-    .on_conflict_do_nothing()
-    .execution_options(preserve_rowcount=True)
-    for kind in (postgresql, sqlite)
-}
-# The next act's savepoint hides the last one's, so none needs to be released before the commit.
-_SAVEPOINT = text("SAVEPOINT act")
-_UNDO = text("ROLLBACK TO SAVEPOINT act")
-_KEYED = select(tables.idempotency_keys).where(tables.idempotency_keys.c.key == _id)
 
 
 @dataclass(slots=True)
@@ -101,6 +45,7 @@ class SqlTx:
 
     def __init__(self, connection: Connection, counters: Counters, *, may_write: bool) -> None:
         self._connection = connection
+        self._wording = sql.WORDINGS[connection.dialect.name]
         self._may_write = may_write
         self._revision = counters.revision + may_write
         self.counters = replace(counters)
@@ -119,12 +64,19 @@ class SqlTx:
             self.trouble = error
             raise
 
+    def _tell(self, words: str) -> None:
+        try:
+            self._connection.exec_driver_sql(words)
+        except DBAPIError as error:
+            self.trouble = error
+            raise
+
     def _change(self, statement: Executable, values: Any = None) -> int:
         """Run a statement that changes something; returns how many rows it touched."""
         if not self._may_write:
             raise RuntimeError("a look may not change the store")
         if not self.changed:
-            self._run(_SAVEPOINT)
+            self._tell(sql.SAVEPOINT)
             self.changed = True
             self.counters.revision = self._revision
         return self._run(statement, values).rowcount
@@ -132,7 +84,7 @@ class SqlTx:
     def undo(self) -> None:
         """Take back everything that was changed here."""
         if self.changed:
-            self._connection.execute(_UNDO)
+            self._tell(sql.UNDO)
 
     def _text(self, statement: Executable, wanted: str) -> str | None:
         text: str | None = self._run(statement, {"wanted": wanted}).scalar()
@@ -143,36 +95,33 @@ class SqlTx:
 
     def _put(self, table: Table, row: Mapping[str, Any]) -> None:
         """Add a row, or replace the one with the same primary key."""
-        same = [column == row[column.name] for column in table.primary_key.columns]
-        if not self._change(update(table).where(*same).values(row)):
-            self._change(insert(table), row)
+        self._change(self._wording.put[table], row)
 
     # jobs
 
     def job(self, id: str) -> Job | None:  # noqa: A002
-        text = self._text(_JOB, id)
+        text = self._text(sql.JOB, id)
         return None if text is None else decode_job(text)
 
     def jobs(self, query: JobQuery) -> list[Job]:
-        statement = _records.where(*_job_conditions(query)).order_by(_jobs.number.desc()).limit(query.limit)
-        return [decode_job(text) for text in self._texts(statement)]
+        return [decode_job(text) for text in self._texts(sql.job_list(query))]
 
     def count_jobs(self) -> Mapping[Phase, int]:
-        counts = {Phase(phase): number for phase, number in self._run(_COUNT_JOBS)}
+        counts = {Phase(phase): number for phase, number in self._run(sql.COUNT_JOBS)}
         return {phase: counts.get(phase, 0) for phase in Phase}
 
     def live_jobs(self) -> list[Job]:
-        return [decode_job(text) for text in self._texts(_LIVE_JOBS)]
+        return [decode_job(text) for text in self._texts(sql.LIVE_JOBS)]
 
     def jobs_since(self, revision: int) -> list[Job]:
-        return [decode_job(text) for text in self._texts(_JOBS_SINCE, revision)]
+        return [decode_job(text) for text in self._texts(sql.JOBS_SINCE, revision)]
 
     def successors(self, id: str) -> list[Job]:  # noqa: A002
-        return [decode_job(text) for text in self._texts(_SUCCESSORS, id)]
+        return [decode_job(text) for text in self._texts(sql.SUCCESSORS, id)]
 
     def add_job(self, job: Job) -> Job:
         stored = replace(job, number=self.counters.jobs + 1, revision=self._revision)
-        if not self._change(_ADD_JOB[self._connection.dialect.name], job_row(stored)):
+        if not self._change(self._wording.add_job, job_row(stored)):
             raise ValueError(f"there is a job {job.id} already")
         self._add_labels(stored)
         self.counters.jobs += 1
@@ -183,38 +132,38 @@ class SqlTx:
         row = job_row(stored)
         wanted = {"wanted": job.id, "wanted_number": job.number}
         # Nearly always the labels are as they were: then this one statement is all.
-        if self._change(_PUT_JOB_SAME_LABELS, row | wanted | {"wanted_labels": row["labels"]}):
+        if self._change(sql.PUT_JOB_SAME_LABELS, row | wanted | {"wanted_labels": row["labels"]}):
             return stored
-        known = self._run(_JOB_KEYS, {"wanted": job.id}).first()
+        known = self._run(sql.JOB_KEYS, {"wanted": job.id}).first()
         if known is None:
             raise KeyError(job.id)
         stored = replace(stored, number=known.number)
-        self._change(_PUT_JOB, job_row(stored) | wanted | {"wanted_number": known.number})
-        self._change(_REMOVE_LABELS, {"wanted": known.number})
+        self._change(sql.PUT_JOB, job_row(stored) | wanted | {"wanted_number": known.number})
+        self._change(sql.REMOVE_LABELS, {"wanted": known.number})
         self._add_labels(stored)
         return stored
 
     def _add_labels(self, job: Job) -> None:
         rows = [{"number": job.number, "key": key, "value": value} for key, value in job.spec.labels.items()]
         if rows:
-            self._change(insert(tables.job_labels), rows)
+            self._change(sql.ADD_LABELS, rows)
 
     def remove_job(self, id: str) -> None:  # noqa: A002
-        known = self._run(_JOB_KEYS, {"wanted": id}).first()
+        known = self._run(sql.JOB_KEYS, {"wanted": id}).first()
         if known is None:
             return
-        self._change(_REMOVE_JOB, {"wanted": known.number})
-        self._change(_REMOVE_LABELS, {"wanted": known.number})
-        self._change(_REMOVE_ATTEMPTS, {"wanted": id})
+        self._change(sql.REMOVE_JOB, {"wanted": known.number})
+        self._change(sql.REMOVE_LABELS, {"wanted": known.number})
+        self._change(sql.REMOVE_ATTEMPTS, {"wanted": id})
         self._put(tables.removed_jobs, {"id": id, "revision": self._revision})
 
     def removed_since(self, revision: int) -> list[str]:
-        return self._texts(_REMOVED_SINCE, revision)
+        return self._texts(sql.REMOVED_SINCE, revision)
 
     # attempts
 
     def attempts(self, job: str) -> list[Attempt]:
-        found = [ATTEMPT.decode(text) for text in self._texts(_ATTEMPTS, job)]
+        found = [ATTEMPT.decode(text) for text in self._texts(sql.ATTEMPTS, job)]
         return sorted(found, key=lambda attempt: (attempt.generation, attempt.role, attempt.rank))
 
     def put_attempt(self, attempt: Attempt) -> None:
@@ -229,11 +178,11 @@ class SqlTx:
     # nodes
 
     def node(self, name: str) -> Node | None:
-        text = self._text(_NODE, name)
+        text = self._text(sql.NODE, name)
         return None if text is None else NODE.decode(text)
 
     def nodes(self) -> list[Node]:
-        return [NODE.decode(text) for text in self._texts(_NODES)]
+        return [NODE.decode(text) for text in self._texts(sql.NODES)]
 
     def put_node(self, node: Node) -> Node:
         known = self.node(node.name)
@@ -245,47 +194,43 @@ class SqlTx:
 
     def remove_node(self, name: str) -> None:
         if self.node(name) is not None:
-            self._change(delete(tables.nodes).where(_nodes.name == name))
+            self._change(sql.REMOVE_NODE, {"wanted": name})
 
     # events
 
     def add_event(self, event: Event) -> Event:
         stored = replace(event, id=self.counters.events + 1)
         row = {"id": stored.id, "job": stored.job, "node": stored.node, "kind": stored.kind}
-        self._change(insert(tables.events), row | {"record": EVENT.encode(stored)})
+        self._change(sql.ADD_EVENT, row | {"record": EVENT.encode(stored)})
         self.counters.events += 1
         return stored
 
     def events(self, query: EventQuery) -> list[Event]:
-        wanted = {_events.job: query.job, _events.node: query.node, _events.kind: query.kind}
-        conditions = [column == value for column, value in wanted.items() if value]
-        order = _events.id.desc() if query.last else _events.id
-        statement = select(_events.record).where(_events.id > query.after, *conditions)
-        found = [EVENT.decode(text) for text in self._texts(statement.order_by(order).limit(query.limit))]
+        found = [EVENT.decode(text) for text in self._texts(sql.event_list(query))]
         return found[::-1] if query.last else found
 
     # everything else
 
     def meta(self, key: str) -> Any:
-        text = self._text(_META, key)
+        text = self._text(sql.META, key)
         return None if text is None else json.loads(text)
 
     def set_meta(self, key: str, value: Any) -> None:
         text = None if value is None else json.dumps(value)
-        if text == self._text(_META, key):
+        if text == self._text(sql.META, key):
             return
         if text is None:
-            self._change(delete(tables.meta).where(tables.meta.c.key == key))
+            self._change(sql.REMOVE_META, {"wanted": key})
         else:
             self._put(tables.meta, {"key": key, "value": text})
 
     def token(self, digest: str) -> Token | None:
-        row = self._run(_TOKEN, {"wanted": digest}).first()
+        row = self._run(sql.TOKEN, {"wanted": digest}).first()
         return None if row is None else Token(digest=row[0], user=row[1], kind=row[2], created_at=row[3])
 
     def tokens(self) -> list[Token]:
         found = [
-            Token(digest=row[0], user=row[1], kind=row[2], created_at=row[3]) for row in self._run(_TOKENS)
+            Token(digest=row[0], user=row[1], kind=row[2], created_at=row[3]) for row in self._run(sql.TOKENS)
         ]
         return sorted(found, key=lambda token: (token.created_at, token.digest))
 
@@ -294,30 +239,9 @@ class SqlTx:
         self._put(tables.tokens, {"digest": token.digest} | row)
 
     def keyed(self, key: str) -> Keyed | None:
-        row = self._run(_KEYED, {"wanted": key}).first()
+        row = self._run(sql.KEYED, {"wanted": key}).first()
         return None if row is None else Keyed(key=row[0], fingerprint=row[1], result=row[2], at=row[3])
 
     def remember_key(self, keyed: Keyed) -> None:
         row = {"fingerprint": keyed.fingerprint, "result": keyed.result, "at": keyed.at}
         self._put(tables.idempotency_keys, {"key": keyed.key} | row)
-
-
-def _job_conditions(query: JobQuery) -> list[Any]:
-    """What `matching.means_job` says, in SQL."""
-    conditions: list[Any] = []
-    if query.phases:
-        conditions.append(_jobs.phase.in_(sorted(phase.value for phase in query.phases)))
-    if query.owner:
-        conditions.append(_jobs.owner == query.owner)
-    if query.name:
-        conditions.append(_jobs.name == composed(query.name))
-    if query.text:
-        in_name = _jobs.folded.contains(folded(query.text), autoescape=True)
-        in_id = func.lower(_jobs.id).startswith(query.text.lower(), autoescape=True)
-        conditions.append(or_(in_name, in_id))
-    if query.before is not None:
-        conditions.append(_jobs.number < query.before)
-    for key, value in query.labels.items():
-        has = exists().where(_labels.number == _jobs.number, _labels.key == key, _labels.value == value)
-        conditions.append(has)
-    return conditions

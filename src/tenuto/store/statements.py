@@ -1,0 +1,142 @@
+"""The statements of the store, built once: building one anew costs more than running it.
+
+Where SQLite and PostgreSQL need different words, there is one of each in `Wording`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    Select,
+    Table,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.sql import Executable
+from sqlalchemy.sql.elements import BindParameter
+
+from tenuto.store import tables
+from tenuto.store.base import EventQuery, JobQuery
+from tenuto.store.matching import composed, folded
+
+_jobs = tables.jobs.c
+_labels = tables.job_labels.c
+_attempts = tables.attempts.c
+_nodes = tables.nodes.c
+_events = tables.events.c
+_records = select(_jobs.record)
+_wanted: BindParameter[Any] = bindparam("wanted")
+
+JOB = _records.where(_jobs.id == _wanted)
+JOB_KEYS = select(_jobs.number, _jobs.labels).where(_jobs.id == _wanted)
+LIVE_JOBS = _records.where(_jobs.ended.is_(False)).order_by(_jobs.number)
+JOBS_SINCE = _records.where(_jobs.revision > _wanted).order_by(_jobs.number)
+SUCCESSORS = _records.where(_jobs.after_job == _wanted).order_by(_jobs.number)
+COUNT_JOBS = select(_jobs.phase, func.count()).group_by(_jobs.phase)
+PUT_JOB = update(tables.jobs).where(_jobs.number == bindparam("wanted_number"), _jobs.id == _wanted)
+PUT_JOB_SAME_LABELS = PUT_JOB.where(_jobs.labels == bindparam("wanted_labels"))
+REMOVE_JOB = delete(tables.jobs).where(_jobs.number == _wanted)
+ADD_LABELS = insert(tables.job_labels)
+REMOVE_LABELS = delete(tables.job_labels).where(_labels.number == _wanted)
+REMOVED_SINCE = select(tables.removed_jobs.c.id).where(tables.removed_jobs.c.revision > _wanted)
+
+ATTEMPTS = select(_attempts.record).where(_attempts.job == _wanted)
+REMOVE_ATTEMPTS = delete(tables.attempts).where(_attempts.job == _wanted)
+
+NODE = select(_nodes.record).where(_nodes.name == _wanted)
+NODES = select(_nodes.record).order_by(_nodes.number)
+REMOVE_NODE = delete(tables.nodes).where(_nodes.name == _wanted)
+
+ADD_EVENT = insert(tables.events)
+
+META = select(tables.meta.c.value).where(tables.meta.c.key == _wanted)
+REMOVE_META = delete(tables.meta).where(tables.meta.c.key == _wanted)
+TOKENS = select(tables.tokens)
+TOKEN = TOKENS.where(tables.tokens.c.digest == _wanted)
+KEYED = select(tables.idempotency_keys).where(tables.idempotency_keys.c.key == _wanted)
+
+# The next act's savepoint hides the last one's, so none needs to be released before the commit.
+SAVEPOINT = "SAVEPOINT act"
+UNDO = "ROLLBACK TO SAVEPOINT act"
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What must be said to one kind of database."""
+
+    add_job: Executable
+    """Touches no row if the id is taken."""
+    put: Mapping[Table, Executable]
+    """Adds a row, or replaces the one with the same primary key."""
+
+
+_PUT = (
+    tables.removed_jobs,
+    tables.attempts,
+    tables.nodes,
+    tables.meta,
+    tables.tokens,
+    tables.idempotency_keys,
+)
+
+
+def _wording(dialect: Any) -> Wording:
+    """Both dialects have the same words for it, in modules of their own."""
+
+    def put(table: Table) -> Executable:
+        statement = dialect.insert(table)
+        key = list(table.primary_key.columns)
+        others = {column.name: statement.excluded[column.name] for column in table.c if column not in key}
+        put: Executable = statement.on_conflict_do_update(index_elements=key, set_=others)
+        return put
+
+    add = dialect.insert(tables.jobs).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
+    return Wording(add, {table: put(table) for table in _PUT})
+
+
+WORDINGS: Mapping[str, Wording] = {"sqlite": _wording(sqlite), "postgresql": _wording(postgresql)}
+
+
+def job_list(query: JobQuery) -> Select[str]:
+    """The records of the jobs that the query means, newest first."""
+    return _records.where(*_job_conditions(query)).order_by(_jobs.number.desc()).limit(query.limit)
+
+
+def event_list(query: EventQuery) -> Select[str]:
+    """The records of the events that the query means; the newest first if it asks for the last ones."""
+    wanted = {_events.job: query.job, _events.node: query.node, _events.kind: query.kind}
+    conditions = [column == value for column, value in wanted.items() if value]
+    order = _events.id.desc() if query.last else _events.id
+    found = select(_events.record).where(_events.id > query.after, *conditions)
+    return found.order_by(order).limit(query.limit)
+
+
+def _job_conditions(query: JobQuery) -> list[Any]:
+    """What `matching.means_job` says, in SQL."""
+    conditions: list[Any] = []
+    if query.phases:
+        conditions.append(_jobs.phase.in_(sorted(phase.value for phase in query.phases)))
+    if query.owner:
+        conditions.append(_jobs.owner == query.owner)
+    if query.name:
+        conditions.append(_jobs.name == composed(query.name))
+    if query.text:
+        in_name = _jobs.folded.contains(folded(query.text), autoescape=True)
+        in_id = func.lower(_jobs.id).startswith(query.text.lower(), autoescape=True)
+        conditions.append(or_(in_name, in_id))
+    if query.before is not None:
+        conditions.append(_jobs.number < query.before)
+    for key, value in query.labels.items():
+        has = exists().where(_labels.number == _jobs.number, _labels.key == key, _labels.value == value)
+        conditions.append(has)
+    return conditions
