@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 import sys
 from pathlib import Path
 
 from tenuto.engines.supervisor.options import SupervisorOptions
 from tenuto.engines.supervisor.run import run
-from tenuto.errors import InputInvalid, TenutoError
+from tenuto.errors import TenutoError
 
 
 def main() -> int:
@@ -30,7 +29,7 @@ def _options() -> SupervisorOptions:
     parser.add_argument("--dir", type=Path, required=True, help="records and logs")
     parser.add_argument("--node", required=True, help="the node's name")
     server = parser.add_mutually_exclusive_group(required=True)
-    server.add_argument("--server", metavar="URL")
+    server.add_argument("--server", default="", metavar="URL")
     server.add_argument("--server-file", type=Path, help="JSON with its url, read again when it is away")
     parser.add_argument("--token-file", type=Path, required=True)
     parser.add_argument("--slots", type=int, help="so many CPU shares instead of the GPUs or cores")
@@ -40,22 +39,13 @@ def _options() -> SupervisorOptions:
     return SupervisorOptions(
         directory=given.dir,
         node=given.node,
-        server=given.server or _written_in(given.server_file),
+        server=given.server,
         server_file=given.server_file,
         token_file=given.token_file,
         slots=given.slots,
         address=given.address,
         labels=dict(given.label),
     )
-
-
-def _written_in(file: Path) -> str:
-    try:
-        return str(json.loads(file.read_bytes())["url"])
-    except (OSError, ValueError, KeyError, TypeError):
-        raise InputInvalid(
-            f"{file} does not tell where the server is", remedy="Start the server first", field="server_file"
-        ) from None
 
 
 def _label(text: str) -> tuple[str, str]:

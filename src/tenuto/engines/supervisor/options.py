@@ -15,12 +15,12 @@ class SupervisorOptions:
     """Where it keeps its records and the logs that are not uploaded yet; one supervisor for each directory."""
     node: str
     """The same name is the same node, whatever the address."""
-    server: str
-    """The server's URL."""
     token_file: Path
     """Read again at every attempt to connect, so that a token can be exchanged."""
+    server: str = ""
+    """The server's URL, if there is no `server_file`."""
     server_file: Path | None = None
-    """JSON with the `url` to use instead of `server`, read again like the token: a server may come back elsewhere."""
+    """JSON with the server's `url`, read again like the token: a server may come back elsewhere."""
     slots: int | None = None
     """So many CPU shares; None for the machine's GPUs, or one share for each core if it has none."""
     address: str = ""

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import tenuto
-from tenuto.engines.inventory import find_slots, own_address
+from tenuto.engines.inventory import LOOPBACK, find_slots, own_address
 from tenuto.engines.supervisor.options import SupervisorOptions
 from tenuto.engines.supervisor.records import Records
-from tenuto.engines.supervisor.server import Server
+from tenuto.engines.supervisor.server import Server, find_url
 from tenuto.engines.supervisor.supervise import Supervisor
 from tenuto.errors import InputInvalid
 from tenuto.wire.node import Hello
@@ -30,6 +30,8 @@ def run(options: SupervisorOptions) -> int:
             remedy="Write the node token there",
             field="token_file",
         )
+    if not options.server and options.server_file is None:
+        raise InputInvalid("it is not clear where the server is", remedy="Give its URL or a file with it")
     slots = find_slots(options.slots)
     records = Records(options.directory)
     try:
@@ -38,7 +40,7 @@ def run(options: SupervisorOptions) -> int:
             node=options.node,
             session=secrets.token_hex(8),
             slots=slots,
-            address=options.address or own_address(options.server),
+            address=options.address or _address(options),
             version=tenuto.__version__,
             labels=options.labels,
         )
@@ -50,6 +52,13 @@ def run(options: SupervisorOptions) -> int:
     finally:
         records.close()
     return 0
+
+
+def _address(options: SupervisorOptions) -> str:
+    try:
+        return own_address(find_url(options))
+    except (OSError, ValueError):
+        return LOOPBACK  # a server whose address is read from a file is one of this machine
 
 
 @contextmanager

@@ -52,18 +52,9 @@ class Server:
         self.heard_at = time.monotonic()
         """When the server last answered; at the beginning, when we began to wait for it."""
         self._options = options
-        self._url = options.server.rstrip("/")
+        self._url = ""
         self._token = ""
-        parts = urlsplit(self._url)
-        self._http = httpx.Client(
-            headers={HEADER: PROTOCOL, "User-Agent": f"tenuto/{tenuto.__version__}"},
-            timeout=httpx.Timeout(_PATIENCE, connect=_CONNECT),
-            # A proxy is no way to this machine, and certificates are slow to load.
-            trust_env=parts.hostname not in ("127.0.0.1", "localhost", "::1"),
-            verify=ssl.create_default_context()
-            if parts.scheme == "https"
-            else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-        )
+        self._http = _client(options.server)
 
     def hello(self, hello: Hello) -> Welcome:
         """Introduce this node, with the address and the token as they are written now."""
@@ -95,10 +86,11 @@ class Server:
     def _look_up(self) -> None:
         try:
             self._token = self._options.token_file.read_text(encoding="utf-8").strip()
-            if self._options.server_file is not None:
-                self._url = str(json.loads(self._options.server_file.read_bytes())["url"]).rstrip("/")
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            url = find_url(self._options).rstrip("/")
+        except (OSError, ValueError) as error:
             raise Away(f"the server's address or token cannot be read: {error}") from None
+        if url != self._url:
+            self._url, self._http = url, _client(url)
         if not self._token.isascii() or not self._token.isprintable():
             raise Refused(NotAllowed(f"what is in {self._options.token_file} is no token"))
 
@@ -137,6 +129,29 @@ class Server:
         if 400 <= status < 500 and status not in (408, 425, 429):
             raise Refused(Conflict(problem["message"], code=problem["code"], remedy=problem["remedy"]))
         raise Away(f"{self._url} answered {status}: {problem['message']}")
+
+
+def find_url(options: SupervisorOptions) -> str:
+    """Where the server is now. Raises OSError or ValueError if that cannot be read."""
+    if options.server_file is None:
+        return options.server
+    told = json.loads(options.server_file.read_bytes())
+    url = told.get("url") if isinstance(told, dict) else None
+    if not isinstance(url, str):
+        raise ValueError(f"{options.server_file} names no url")  # noqa: TRY004 - the value of a file
+    return url
+
+
+def _client(url: str) -> httpx.Client:
+    parts = urlsplit(url)
+    # Certificates take long to load; whoever does not need them does without.
+    plain = parts.scheme != "https"
+    return httpx.Client(
+        headers={HEADER: PROTOCOL, "User-Agent": f"tenuto/{tenuto.__version__}"},
+        timeout=httpx.Timeout(_PATIENCE, connect=_CONNECT),
+        trust_env=parts.hostname not in ("127.0.0.1", "localhost", "::1"),  # no proxy leads to this machine
+        verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else ssl.create_default_context(),
+    )
 
 
 def _problem(response: httpx.Response) -> dict[str, str]:
