@@ -236,14 +236,15 @@ def _requested(jobs: Sequence[Job], sizes: Ints, rate: Floats, usable: int) -> I
 
 
 def _deadlines(scene: Scene, jobs: Sequence[Job], memory: Any, again: frozenset[int]) -> Floats:
-    """Deadlines as policies shall see them: of whoever asks, and of whoever was promised."""
+    """Deadlines as policies shall see them: of whoever asks, was promised, or waits for room in spite of a no."""
     promised = promised_numbers(memory)
 
     def counts(job: Job) -> bool:
         if being_measured(job):
             return False
         asks = job.phase is Phase.SUBMITTED or job.number in again
-        return asks or not scene.promises or job.number in promised
+        hopes = job.contract is not None and job.contract.why == Why.NO_ROOM_FOR_PROMISE
+        return asks or hopes or not scene.promises or job.number in promised
 
     deadline = [job.deadline if job.deadline is not None and counts(job) else inf for job in jobs]
     return _floats(deadline) - scene.epoch
