@@ -83,7 +83,7 @@ class Platform:
         if after:
             asked["after"] = After(job=after, condition=condition)
         now = self.clock.now
-        id = self.store.write(
+        new = self.store.write(
             lambda tx: (
                 tx.add_job(
                     Job(
@@ -103,7 +103,7 @@ class Platform:
         )
         if settle:
             self.settle()
-        return id
+        return new
 
     def wish(self, job: str, *, settle: bool = True, **fields: Any) -> None:
         """Write wishes as the server does."""
@@ -146,11 +146,11 @@ class Platform:
         assert job is not None
         return job
 
-    def job(self, id: str) -> Job:
-        return self._found(self.store.read(lambda tx: tx.job(id)))
+    def job(self, name: str) -> Job:
+        return self._found(self.store.read(lambda tx: tx.job(name)))
 
-    def phase(self, id: str) -> Phase:
-        return self.job(id).phase
+    def phase(self, name: str) -> Phase:
+        return self.job(name).phase
 
     def events(self, **query: Any) -> list[Event]:
         return self.store.read(lambda tx: tx.events(EventQuery(limit=10_000, **query)))

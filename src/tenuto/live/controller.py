@@ -111,7 +111,7 @@ class Controller:
 
     def _begin(self, now: float) -> None:
         """Know nothing but what is stored."""
-        self._mirror, self._meter = Mirror(), Meter()
+        self._mirror, self._meter = Mirror(self.settings.scheduling), Meter()
         self._learner = Learner(self.settings.learning)
         self._watch = Watch(self.settings.nodes.timeout, now)
         self._trouble = Trouble()

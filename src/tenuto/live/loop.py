@@ -11,6 +11,7 @@ from tenuto.engines.base import Engine
 from tenuto.live.leadership import LeadershipLost
 from tenuto.live.mirror import scheduling_in, tuning_in
 from tenuto.live.policy_in_force import PolicyInForce, rules_of
+from tenuto.settings import Settings
 from tenuto.sim.loop import warm_up
 from tenuto.store.base import Store, StoreUnavailable
 
@@ -28,6 +29,8 @@ LONGEST_BACKOFF = 30.0
 
 class Ticking(Protocol):
     """What the loop needs of a controller."""
+
+    settings: Settings
 
     def tick(self) -> bool:
         """Look, decide, act; False if it should be done again at once."""
@@ -100,7 +103,8 @@ class Loop:
     def _warm_up(self) -> None:
         """Compile or load the kernels of the policy in force before the first job waits for them."""
         try:
-            scheduling, tuning = self._store.read(lambda tx: (scheduling_in(tx), tuning_in(tx)))
+            default = self._controller.settings.scheduling
+            scheduling, tuning = self._store.read(lambda tx: (scheduling_in(tx, default), tuning_in(tx)))
             policy = PolicyInForce().find(scheduling, tuning)
             seconds = warm_up(policy, rules_of(scheduling))
             LOG.debug("kernels are ready after %.1f s", seconds)

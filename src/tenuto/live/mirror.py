@@ -7,7 +7,7 @@ alike to the last bit; the store gets a new anchor (`Progress`) only when someth
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from math import inf
 from typing import Any
 
@@ -15,7 +15,7 @@ from tenuto.live.sight import worker_of
 from tenuto.model.job import Job, Progress
 from tenuto.model.node import Node
 from tenuto.model.phase import ENDED, Phase
-from tenuto.model.snapshot import Placement
+from tenuto.model.rules import Placement
 from tenuto.settings import Scheduling
 from tenuto.store.base import Attempt, Tx
 from tenuto.wire.worker import WorkerId
@@ -71,7 +71,8 @@ class Records:
 class Mirror:
     """Reads what is new. Belongs to the controller's thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, default: Scheduling) -> None:
+        self._default = default
         self._revision = 0
         self._jobs: dict[str, Job] = {}
         self._attempts: dict[str, dict[WorkerId, Attempt]] = {}
@@ -87,7 +88,7 @@ class Mirror:
             nodes={node.name: node for node in tx.nodes()},
             attempts={job: list(attempts.values()) for job, attempts in self._attempts.items() if attempts},
             before=_predecessors(tx, jobs.values()),
-            scheduling=scheduling_in(tx),
+            scheduling=scheduling_in(tx, self._default),
             tuning=tuning_in(tx),
             draining=bool(tx.meta("draining")),
             epoch=tx.meta("epoch"),
@@ -133,16 +134,16 @@ def _predecessors(tx: Tx, jobs: Iterable[Job]) -> Mapping[str, Phase | None]:
     return {name: None if job is None else job.phase for name, job in found.items()}
 
 
-def scheduling_in(tx: Tx) -> Scheduling:
-    """What `up` and `policy set` wrote down; fields of another version are left out."""
+def scheduling_in(tx: Tx, default: Scheduling) -> Scheduling:
+    """What `up` and `policy set` wrote down, else the default; fields of another version are left out."""
     written = tx.meta("scheduling")
     if not isinstance(written, dict):
-        return Scheduling()
+        return default
     known = {field.name for field in fields(Scheduling)}
     values = {name: value for name, value in written.items() if name in known}
     if "placement" in values:
         values["placement"] = Placement(values["placement"])
-    return Scheduling(**values)
+    return replace(default, **values)
 
 
 def tuning_in(tx: Tx) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from math import inf
 from typing import Any
 
 from tenuto.errors import InputInvalid
-from tenuto.model.snapshot import Rules
+from tenuto.model.rules import Rules
 from tenuto.plugins import lack, policy_called
 from tenuto.policy.base import Policy
 from tenuto.settings import Scheduling
