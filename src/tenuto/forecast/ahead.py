@@ -21,6 +21,8 @@ from tenuto.rounds.round import run_round
 
 DONE = 1e-6
 """Seconds by which a job may be short of its end and still count as finished, against rounding."""
+FARTHEST = 1e9
+"""Seconds, about thirty years, beyond which nothing is foreseen."""
 MOST_ROUNDS = 2000
 """Rounds after which looking further ahead is not worth the time."""
 
@@ -67,7 +69,7 @@ def expected(snap: Snapshot, policy: Policy, rows: Collection[int]) -> dict[int,
     if not rows:
         return {}
     seen = ahead(snap, policy, watch=rows)
-    return {row: float(seen.finish[row]) for row in rows if seen.finish[row] < inf}
+    return {row: float(seen.finish[row]) for row in rows if seen.finish[row] - snap.now <= FARTHEST}
 
 
 class _World:

@@ -19,6 +19,9 @@ from tenuto.policy.answers import NO_PROMISE_ASKED, POLICY_GIVES_NONE
 from tenuto.policy.base import Policy
 from tenuto.rounds.round import run_round
 
+A_LITTLE = 3600.0
+"""Seconds that are looked beyond the last promise in any case."""
+
 
 @dataclass(frozen=True, slots=True)
 class Breach:
@@ -82,11 +85,13 @@ def _holds_a_promise(job: Job) -> bool:
 
 
 def _finishes(scene: Scene, policy: Policy) -> list[tuple[Job, float]]:
-    """The promised jobs of a world and when they will be done there; `inf` for after all promises."""
+    """The promised jobs of a world and when they will be done there; `inf` for long after all promises."""
     taken = picture(replace(scene, promises=policy.promises))
     rows = [row for row, job in enumerate(taken.jobs) if _holds_a_promise(job)]
     if not rows:
         return []
-    last = max(_promised(taken.jobs[row]) for row in rows)
-    seen = ahead(taken.snapshot, policy, watch=rows, until=last - scene.epoch)
+    # Twice as far as the last promise, and a little more: to tell of most late jobs how late they would be.
+    to_last = max(_promised(taken.jobs[row]) for row in rows) - scene.now
+    until = taken.snapshot.now + 2.0 * max(to_last, 0.0) + A_LITTLE
+    seen = ahead(taken.snapshot, policy, watch=rows, until=until)
     return [(taken.jobs[row], scene.epoch + float(seen.finish[row])) for row in rows]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from tenuto.forecast.offers import FAR, FARTHEST, Refusal, offers
+from tenuto.forecast.ahead import FARTHEST
+from tenuto.forecast.offers import FAR, Refusal, offers
 from tenuto.forecast.picture import Picture
 from tenuto.model.job import Contract, Job, Offers, Reply
 from tenuto.model.plan import Verdict, Why

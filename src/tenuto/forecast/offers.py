@@ -10,7 +10,7 @@ from math import ceil, floor, inf
 
 import numpy as np
 
-from tenuto.forecast.ahead import expected
+from tenuto.forecast.ahead import FARTHEST, expected
 from tenuto.forecast.memory import promised_numbers
 from tenuto.forecast.picture import UNKNOWN_LEFT, Picture
 from tenuto.forecast.rows import with_deadline, with_left, without
@@ -24,8 +24,6 @@ CANDIDATES = 10
 """Jobs in the way that are tried, the largest first."""
 TRIES = 13
 """Rounds that are spent on one offer."""
-FARTHEST = 1e9
-"""Seconds, about thirty years, beyond which nothing is offered or estimated."""
 FAR = 3600.0
 """Seconds from which on a deadline is offered, and written, in whole minutes."""
 
