@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from tenuto.client import Client
 
 URL, TOKEN = "TENUTO_URL", "TENUTO_TOKEN"
+PATIENCE = 2.0
+"""Seconds for which a server that was lost is tried again if nothing else is said."""
 _PAUSE = 0.2
 
 
@@ -37,21 +39,21 @@ JobArgument = Annotated[
 ]
 
 
-def connect(server: str | None = None, *, patience: float = 2.0) -> Client:
-    """A client of the server that is meant; waits for one to appear as long as `patience` says."""
-    until = time.monotonic() + patience
+def connect(server: str | None = None, *, patience: float | None = None) -> Client:
+    """A client of the server that is meant; waits for one to appear only if told for how long."""
+    until = time.monotonic() + (patience or 0.0)
     while True:
         try:
             address = locate(server, os.environ)
             break
         except Unreachable:
-            if patience <= 2.0 or time.monotonic() + _PAUSE > until:
+            if time.monotonic() + _PAUSE > until:
                 raise
         time.sleep(_PAUSE)
     from tenuto.client import Client  # help and completion need no HTTP
 
     find_again = None if server else lambda: locate(None, os.environ)
-    return Client(*address, patience=max(until - time.monotonic(), 2.0), find_again=find_again)
+    return Client(*address, patience=max(until - time.monotonic(), PATIENCE), find_again=find_again)
 
 
 def locate(server: str | None, environment: Mapping[str, str]) -> Address:

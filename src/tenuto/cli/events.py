@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterable
 from datetime import datetime
+from time import sleep as pause
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -69,7 +69,7 @@ def _follow(client: Client, query: Json, found: list[Json], as_json: bool) -> No
         if found and not as_json:
             _print_lines(found)
         if not found:
-            time.sleep(LOOK_EVERY)
+            pause(LOOK_EVERY)
         found = client.events(**query, after=seen, limit=500)["items"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,10 +14,10 @@ from tenuto.cli.connect import JobArgument, JsonOption, ServerOption, connect
 from tenuto.cli.printing import console, print_json, say
 from tenuto.errors import InputInvalid, TenutoError
 from tenuto.model.phase import ENDED
-from tenuto.wire.hosts_file import as_script, on_nodes, read_hosts
+from tenuto.wire.hosts_file import as_script, on_nodes, parse_hosts, text_of
 
 if TYPE_CHECKING:
-    from tenuto.client import Client
+    from tenuto.client import Client, Json
 
 EXAMPLES = (
     "Examples: tenuto hosts train · tenuto hosts train --script > discover.sh · "
@@ -51,9 +52,14 @@ def hosts(
         raise InputInvalid("--watch needs a file", remedy="Name it with --apply")
     with connect(server) as client:
         if apply is not None:
-            _apply(client, job, apply, force=force, as_json=as_json)
+            content = text_of(apply)
+            scaled = _apply(client, job, parse_hosts(content, str(apply)), force=force)
+            if as_json:
+                print_json(scaled)
+            else:
+                _tell(scaled)
             if watch:
-                _watch(client, job, apply, force=force)
+                _watch(client, scaled["id"], apply, content, force=force)
             return
         found = client.job(job)
         lines = client.hosts(found["id"])["lines"] if not names else _by_name(found["allocation"])
@@ -67,33 +73,24 @@ def _by_name(allocation: str) -> list[str]:
     return allocation.split(",") if allocation else []
 
 
-def _apply(client: Client, job: str, file: Path, *, force: bool, as_json: bool = False) -> None:
-    nodes = on_nodes(read_hosts(file), client.nodes()["items"])
-    scaled = client.scale(job, {"nodes": nodes, "force": True} if force else {"nodes": nodes})
-    if as_json:
-        print_json(scaled)
-        return
-    told = ",".join(f"{node}:{workers}" for node, workers in nodes.items())
+def _apply(client: Client, job: str, hosts: Mapping[str, int], *, force: bool) -> Json:
+    nodes = on_nodes(hosts, client.nodes()["items"])
+    return client.scale(job, {"nodes": nodes, "force": True} if force else {"nodes": nodes})
+
+
+def _tell(scaled: Json) -> None:
+    told = ",".join(f"{node}:{workers}" for node, workers in scaled["pin"]["nodes"].items())
     console().print(f"{scaled['name']} ({scaled['id']}) is to have {told}.", markup=False)
 
 
-def _watch(client: Client, job: str, file: Path, *, force: bool) -> None:
+def _watch(client: Client, job: str, file: Path, applied: str, *, force: bool) -> None:
     """Apply the file at every edit, until the job ends or somebody presses Ctrl-C; a mistake in it changes nothing."""
-    id_ = client.job(job)["id"]
-    applied = _content(file)
-    while client.job(id_)["state"] not in ENDED:
+    while client.job(job)["state"] not in ENDED:
         time.sleep(LOOK_EVERY)
-        content = _content(file)
-        if content != applied and content is not None:
-            applied = content
-            try:
-                _apply(client, id_, file, force=force)
-            except TenutoError as error:
-                say(f"tenuto: {error}. The job stays as it is")
-
-
-def _content(file: Path) -> bytes | None:
-    try:
-        return file.read_bytes()
-    except OSError:
-        return None  # between two moments of being written anew
+        try:
+            content = text_of(file)
+            if content != applied:
+                applied = content
+                _tell(_apply(client, job, parse_hosts(content, str(file)), force=force))
+        except TenutoError as error:
+            say(f"tenuto: {error}. The job stays as it is")

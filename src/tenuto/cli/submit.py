@@ -166,10 +166,10 @@ def _print_ids(jobs: Sequence[Json], as_json: bool) -> None:
         out.print(job["id"], markup=False)
 
 
-def seconds_of(patience: str | None) -> float:
-    """How long to try; two seconds if nothing is said."""
+def seconds_of(patience: str | None) -> float | None:
+    """How long to try, if something is said about it."""
     if patience is None:
-        return 2.0
+        return None
     try:
         return duration(patience)
     except Unusable as error:

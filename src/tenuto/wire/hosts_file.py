@@ -15,14 +15,18 @@ _PASSED_OVER = re.compile(r"\s*(?:#.*|set\s+-\w+|exit(?:\s+0)?)?\s*")
 
 def read_hosts(path: Path) -> dict[str, int]:
     """Workers by host, in the order of the lines; a host that stands there twice has the sum."""
+    return parse_hosts(text_of(path), str(path))
+
+
+def text_of(path: Path) -> str:
+    """What a file of hosts says."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         told = getattr(error, "strerror", None) or "it is no UTF-8 text"
         raise InputInvalid(
             f"the file cannot be read ({told})", remedy="Check the name", place=Place(str(path))
         ) from None
-    return parse_hosts(text, str(path))
 
 
 def parse_hosts(text: str, file: str) -> dict[str, int]:
