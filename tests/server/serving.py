@@ -29,6 +29,8 @@ NODE_TOKEN = "a-token-for-nodes"
 USER_NAME = "민준"
 NOW = 1_800_000_000.0
 EVERYTHING = 10_000
+QUICK: dict[str, Any] = {"timeout": 30.0, "trust_env": False, "verify": False}
+"""A client of http needs no certificates, whose reading takes longer than a test."""
 
 
 class Clock:
@@ -188,7 +190,7 @@ def a_server(
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     given = {"Authorization": f"Bearer {TOKEN}"} if headers is None else headers
     try:
-        with httpx.Client(base_url=f"{url}/api/v1", headers=given, timeout=30.0, trust_env=False) as http:
+        with httpx.Client(base_url=f"{url}/api/v1", headers=given, **QUICK) as http:
             yield Served(http, store, logs, clock, app, url)
     finally:
         app.state.platform.bell.close()

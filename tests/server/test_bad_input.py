@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.server.serving import NOW, Served, a_form
+from tests.server.serving import NOW, Served, a_form, a_server
 
 from tenuto.model.phase import Phase
 
@@ -29,7 +30,7 @@ SUBMISSIONS: list[tuple[str, Any, str | None, str]] = [
     ("an unknown key further in", a_form(limits={"memroy": "2GB"}), "limits.memroy", "no such key"),
     ("an unknown key of a role", a_form(roles={"ps": {"cuont": 1}}), "roles.ps.cuont", "no such key"),
     ("a role called worker", a_form(roles={"worker": {}}), "roles.worker", "job itself"),
-    ("a name that is a number", a_form(name=7), "name", "not text"),
+    ("a name that is a number", a_form() | {"name": 7}, "name", "not text"),
     ("an empty name", a_form(name=""), "name", "no name"),
     ("a name with a slash", a_form(name="../etc"), "name", "no name"),
     ("a long name", a_form(name="ż" * 101), "name", "no name"),
@@ -88,10 +89,8 @@ SUBMISSIONS: list[tuple[str, Any, str | None, str]] = [
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """One server for all: whatever is refused changes nothing."""
-    from tests.server.serving import a_server
-
     with a_server(tmp_path_factory.mktemp("server")) as served:
         served.join("node-0", 4)
         yield served

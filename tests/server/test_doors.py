@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
-from tests.server.serving import NODE_TOKEN, TOKEN, Served, a_server, error_in
+from tests.server.serving import NODE_TOKEN, QUICK, TOKEN, Served, a_server, error_in
 
 from tenuto.server.auth import digest_of
 from tenuto.settings import Serving, Settings
 from tenuto.store.base import Token
 
 
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One server for all: nobody changes anything at its door."""
+    with a_server(tmp_path_factory.mktemp("server")) as served:
+        yield served
+
+
 def asked(server: Served, path: str, **headers: str) -> httpx.Response:
-    return httpx.get(f"{server.url}{path}", headers=headers, trust_env=False)
+    return httpx.get(f"{server.url}{path}", headers=headers, **QUICK)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +62,7 @@ def test_a_token_counts_from_the_moment_it_is_known(server: Served) -> None:
 
 
 def test_a_stranger_is_refused_before_the_body_is_read(server: Served) -> None:
-    answer = httpx.post(f"{server.url}/api/v1/jobs", content=b"{broken", trust_env=False)
+    answer = httpx.post(f"{server.url}/api/v1/jobs", content=b"{broken", **QUICK)
 
     assert answer.status_code == 401
 

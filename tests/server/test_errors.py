@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.server.serving import Served, a_form, a_server, error_in
+from tests.server.serving import QUICK, Served, a_form, a_server, error_in
 
 from tenuto.server.errors import CODES
 from tenuto.settings import Serving, Settings
@@ -20,6 +20,13 @@ from tenuto.store.base import StoreUnavailable
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "api.md"
 SRC = Path(__file__).parents[2] / "src" / "tenuto"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One server for all: whatever goes wrong changes nothing."""
+    with a_server(tmp_path_factory.mktemp("server")) as served:
+        yield served
 
 
 def test_an_unknown_page_and_a_wrong_method_are_told_so(server: Served) -> None:
@@ -31,7 +38,7 @@ def test_an_unknown_page_and_a_wrong_method_are_told_so(server: Served) -> None:
 
 
 def test_even_outside_the_api_the_shape_is_the_same(server: Served) -> None:
-    answer = httpx.get(f"{server.url}/nothing/here", trust_env=False)
+    answer = httpx.get(f"{server.url}/nothing/here", **QUICK)
 
     assert (answer.status_code, error_in(answer)["code"]) == (404, "not_found")
 

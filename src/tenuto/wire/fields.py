@@ -28,7 +28,7 @@ _LONGEST_NAME = 100
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}", re.ASCII)
 _LABEL = re.compile(r"[^\W_](?:[\w./-]{0,61}[^\W_])?")
 _ROLE = re.compile(r"[a-z](?:[a-z0-9_-]{0,29})", re.ASCII)
-_NODE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,99})", re.ASCII)
+_NODE = re.compile(r"\w[\w.-]{0,99}")
 
 
 class Request(BaseModel):
