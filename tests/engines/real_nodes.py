@@ -15,7 +15,7 @@ from typing import Any
 
 from tests.contracts.engine_contract import FIRST, HANG, SECOND
 from tests.engines import puppet
-from tests.engines.serving import TOKEN, KeptLogs, served
+from tests.engines.serving import TOKEN, KeptLogs, Server, an_app
 
 from tenuto.engines.keeper import LEFT, WHO, Keeper, LocalNode, WayIn
 from tenuto.engines.local import LocalEngine
@@ -37,27 +37,44 @@ def until(holds: Callable[[], bool], what: str) -> None:
 class Machine:
     """A server and what its keeper keeps alive."""
 
-    def __init__(self, home: Path, engine: LocalEngine, logs: KeptLogs, url: str) -> None:
-        self.home = home
-        self.engine = engine
-        self.logs = logs
+    def __init__(self, home: Path) -> None:
+        self.logs = KeptLogs()
         self.nodes = {name: home / name for name in (FIRST, SECOND)}
-        (home / "token").write_text(TOKEN)
-        (home / "server.json").write_text(json.dumps({"url": url}))
-        way_in = WayIn(server_file=home / "server.json", token_file=home / "token")
+        self._way_in = WayIn(server_file=home / "server.json", token_file=home / "token")
+        self._way_in.token_file.write_text(TOKEN)
+        self._serve()
         self.keeper = Keeper(
-            [LocalNode(name=name, directory=at, slots=2) for name, at in self.nodes.items()], way_in
+            [LocalNode(name=name, directory=at, slots=2) for name, at in self.nodes.items()], self._way_in
         )
+        self.keeper.start()
+
+    def _serve(self) -> None:
+        self.engine, self._server = LocalEngine(), Server()
+        self._server.app = an_app(self.engine, self.logs, SETTINGS)
+        self._way_in.server_file.write_text(json.dumps({"url": self._server.url}))
+
+    def restart_server(self) -> None:
+        """Another server, at another port, that knows nothing."""
+        self._stop_serving()
+        self._serve()
+
+    def _stop_serving(self) -> None:
+        self.engine.close()
+        self._server.close()
 
     def supervisor(self, node: str) -> int:
         """The pid of the node's supervisor."""
         return int(json.loads((self.nodes[node] / WHO).read_bytes())["pid"])
 
     def all_there(self) -> None:
-        """Wait until both nodes are seen; one that has left by order may come back."""
-        for at in self.nodes.values():
-            (at / LEFT).unlink(missing_ok=True)
-        until(lambda: set(self.engine.observe().nodes) == set(self.nodes), "both nodes are there")
+        """Wait until both nodes are seen; one that has left by order comes back."""
+
+        def complete() -> bool:
+            for at in self.nodes.values():
+                (at / LEFT).unlink(missing_ok=True)
+            return set(self.engine.observe().nodes) == set(self.nodes)
+
+        until(complete, "both nodes are there")
 
     def close(self) -> None:
         """Let everything end."""
@@ -65,21 +82,19 @@ class Machine:
             self.engine.forget_node(name)
         left = self.keeper.ended(self.nodes, HANG)
         self.keeper.stop_watching()
+        self._stop_serving()
         assert not left, f"the supervisors of {left} did not end"
 
 
 @contextmanager
 def a_machine(home: Path) -> Iterator[Machine]:
-    engine, logs = LocalEngine(), KeptLogs()
-    with served(engine, logs, SETTINGS) as url:
-        machine = Machine(home, engine, logs, url)
-        machine.keeper.start()
-        try:
-            machine.all_there()
-            engine.want(1, [])
-            yield machine
-        finally:
-            machine.close()
+    machine = Machine(home)
+    try:
+        machine.all_there()
+        machine.engine.want(1, [])
+        yield machine
+    finally:
+        machine.close()
 
 
 class LaterTerms:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -37,26 +35,42 @@ class KeptLogs:
         return len(log)
 
 
-@contextmanager
-def served(
-    engine: LocalEngine, logs: LogSink | None = None, settings: Settings | None = None
-) -> Iterator[str]:
-    """The engine's address, while it is served."""
+def an_app(engine: LocalEngine, logs: LogSink | None = None, settings: Settings | None = None) -> FastAPI:
+    """The protocol over the engine, for who has the token."""
     app = FastAPI()
     app.include_router(
         node_router(engine, logs or KeptLogs(), lambda token: token == TOKEN, settings or Settings())
     )
-    listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="off", ws="none"))
-    thread = threading.Thread(target=server.run, args=([listening],), name="served engine")
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    finally:
-        engine.close()
-        server.should_exit = True
-        thread.join(20.0)
-        assert not thread.is_alive(), "the server did not end"
+    return app
+
+
+class Server:
+    """A real server on loopback. What it serves can be exchanged, as starting a server for each test takes long."""
+
+    def __init__(self) -> None:
+        self.app: FastAPI | None = None
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        config = uvicorn.Config(
+            self._serve, log_level="warning", lifespan="off", ws="none", interface="asgi3"
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(
+            target=self._server.run, args=([self._listening],), name="test server"
+        )
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+
+    def close(self) -> None:
+        self._server.should_exit = True
+        self._thread.join(20.0)
+        assert not self._thread.is_alive(), "the server did not end"
+
+    async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
+        assert self.app is not None
+        await self.app(scope, receive, send)
 
 
 class Dialler:

@@ -22,6 +22,7 @@ class Household:
 
     def __init__(self, home: Path) -> None:
         (home / "token").write_text("unused")
+        (home / "server.json").write_text('{"url": "http://127.0.0.1:9"}')
         self.way_in = WayIn(server_file=home / "server.json", token_file=home / "token")
         self.node = LocalNode(name="węzeł-0", directory=home / "węzeł-0", slots=1)
         self.keepers: list[Keeper] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -10,6 +12,8 @@ import pytest
 from tests.contracts.engine_contract import FIRST, EngineContract, Stage
 from tests.engines.builders import an_id, an_order
 from tests.engines.real_nodes import Machine, RealStage, a_machine, until
+
+from tenuto.wire.worker import WorkerState
 
 STORIES = count(1)
 
@@ -53,3 +57,43 @@ class TestLocalEngineKeepsTheContract(EngineContract):
         stage.engine.want(1, [order])
 
         assert "/no/such/program" in self.exited(stage, order.id).message
+
+    def test_workers_of_a_killed_supervisor_go_on_and_the_next_one_takes_them_over(
+        self, stage: RealStage
+    ) -> None:
+        order = self.order(stage, an_id())
+        stage.engine.want(1, [order])
+        worker = self.running(stage, order.id)
+        killed = stage.machine.supervisor(FIRST)
+
+        os.kill(killed, signal.SIGKILL)
+        until(lambda: stage.machine.supervisor(FIRST) != killed, "another supervisor is there")
+        stage.let_report(order.id, 7)
+        self.reported(stage, order.id, 7)
+
+        assert self.running(stage, order.id).pid == worker.pid
+        stage.let_exit(order.id, 6)
+        assert self.exited(stage, order.id).exit_code == 6
+        assert list(stage.starts()) == [order.id]
+
+
+def test_a_server_that_comes_back_elsewhere_finds_the_workers_as_they_are(tmp_path: Path) -> None:
+    home, played = tmp_path / "home", tmp_path / "played"
+    home.mkdir()
+    played.mkdir()
+    worker = an_id("일")
+    with a_machine(home) as machine:
+        before = RealStage(machine, played, after_term=1)
+        order = an_order(worker, node=FIRST, **before.command(worker, slow_to_stop=False))
+        before.engine.want(1, [order])
+        until(lambda: list(before.starts()) == [worker], "the worker has started")
+
+        machine.restart_server()
+        machine.all_there()
+        assert machine.engine.observe().workers[worker].state is WorkerState.RUNNING
+
+        after = RealStage(machine, played, after_term=10)
+        after.engine.want(1, [order])
+        after.let_exit(worker, 5)
+        until(lambda: machine.engine.observe().workers[worker].exit_code == 5, "its end is seen")
+        assert list(after.starts()) == [worker]

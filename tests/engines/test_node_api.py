@@ -9,7 +9,7 @@ from dataclasses import replace
 import httpx
 import pytest
 from tests.engines.builders import an_id, an_order
-from tests.engines.serving import Dialler, KeptLogs, served
+from tests.engines.serving import Dialler, KeptLogs, Server, an_app
 
 from tenuto.engines.local import LocalEngine
 from tenuto.model.node import Slot
@@ -34,10 +34,18 @@ def logs() -> KeptLogs:
     return KeptLogs()
 
 
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    one = Server()
+    yield one
+    one.close()
+
+
 @pytest.fixture
-def url(engine: LocalEngine, logs: KeptLogs) -> Iterator[str]:
-    with served(engine, logs, SETTINGS) as address:
-        yield address
+def url(server: Server, engine: LocalEngine, logs: KeptLogs) -> Iterator[str]:
+    server.app = an_app(engine, logs, SETTINGS)
+    yield server.url
+    engine.close()
 
 
 @pytest.fixture
