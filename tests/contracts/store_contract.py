@@ -216,6 +216,11 @@ class StoreContract:
             store.read(lambda tx: tx.add_job(a_job()))
         assert store.read(lambda tx: tx.live_jobs()) == []
 
+    def test_an_act_may_not_begin_another(self, store: Store) -> None:
+        with pytest.raises(RuntimeError, match="another"):
+            store.write(lambda _: store.write(adding(a_job())))
+        assert store.revision() == 0
+
     def test_a_closed_store_takes_nothing(self, store: Store) -> None:
         store.close()
         with pytest.raises(StoreUnavailable, match="closed"):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from random import Random
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection, event
+from sqlalchemy.exc import DBAPIError
 from tests.contracts.store_contract import HANG, StoreContract, event_ids
 from tests.postgres import PostgresServer
 from tests.store.records import a_job, adding
@@ -135,6 +137,14 @@ def test_a_server_that_takes_no_writes_is_told(store: Store, postgres_server: Po
 def test_text_that_postgresql_cannot_hold_harms_only_its_own_act(store: Store) -> None:
     with pytest.raises(Exception, match="NUL"):
         store.write(adding(a_job(owner="a\0b")))
+    assert store.write(adding(a_job())).number == 1
+
+
+def test_a_name_that_no_index_holds_harms_only_its_own_act(store: Store) -> None:
+    letters = Random(1)
+    endless = "".join(chr(letters.randrange(0xAC00, 0xD7A0)) for _ in range(9000))
+    with pytest.raises(DBAPIError, match="index row"):
+        store.write(adding(a_job(endless)))
     assert store.write(adding(a_job())).number == 1
 
 

@@ -78,11 +78,6 @@ def test_a_store_that_another_process_locks_says_so(store: Store, sqlite_path: P
     assert store.write(adding(a_job("after"))).number == 2
 
 
-def test_an_act_may_not_begin_another(store: Store) -> None:
-    with pytest.raises(RuntimeError, match="another"):
-        store.write(lambda _: store.write(adding(a_job())))
-
-
 def test_a_record_of_the_wrong_kind_is_refused_when_it_is_written(store: Store) -> None:
     with pytest.raises(ValueError, match="slots"):
         store.write(adding(a_job(slots={"node-0": [0, 1]})))

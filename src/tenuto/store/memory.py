@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -212,19 +213,18 @@ class MemoryStore:
     def __init__(self) -> None:
         self._state = _State()
         self._lock = threading.Lock()
+        self._holder: int | None = None
         self._bell = Bell()
         self._closed = False
 
     def read(self, look: Callable[[Tx], T]) -> T:
         """Show one consistent state to `look`."""
-        with self._lock:
-            self._check_open()
+        with self._alone():
             return look(MemoryTx(self._state, may_write=False))
 
     def write(self, act: Callable[[Tx], T]) -> T:
         """Run `act` alone; all or nothing."""
-        with self._lock:
-            self._check_open()
+        with self._alone():
             before = self._state.revision
             tx = MemoryTx(self._state, may_write=True)
             try:
@@ -236,6 +236,19 @@ class MemoryStore:
         if after > before:
             self._bell.ring(after)
         return result
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if self._holder == threading.get_ident():
+            raise RuntimeError("an act may not begin another one")
+        with self._lock:
+            if self._closed:
+                raise StoreUnavailable("The store is closed")
+            self._holder = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._holder = None
 
     def revision(self) -> int:
         """The revision of the last change."""
@@ -249,10 +262,6 @@ class MemoryStore:
         """Refuse everything from now on."""
         with self._lock:
             self._closed = True
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise StoreUnavailable("The store is closed")
 
 
 def _by_number(jobs: Iterable[Job]) -> list[Job]:

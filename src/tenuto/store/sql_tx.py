@@ -114,7 +114,8 @@ class SqlTx:
         return [decode_job(text) for text in self._texts(sql.LIVE_JOBS)]
 
     def jobs_since(self, revision: int) -> list[Job]:
-        return [decode_job(text) for text in self._texts(sql.JOBS_SINCE, revision)]
+        found = [decode_job(text) for text in self._texts(sql.JOBS_SINCE, revision)]
+        return sorted(found, key=lambda job: job.number)
 
     def successors(self, id: str) -> list[Job]:  # noqa: A002
         return [decode_job(text) for text in self._texts(sql.SUCCESSORS, id)]
@@ -131,8 +132,9 @@ class SqlTx:
         stored = replace(job, revision=self._revision)
         row = job_row(stored)
         wanted = {"wanted": job.id, "wanted_number": job.number}
-        # Nearly always the labels are as they were: then this one statement is all.
-        if self._change(sql.PUT_JOB_SAME_LABELS, row | wanted | {"wanted_labels": row["labels"]}):
+        names = {f"wanted_{name}": row[name] for name in sql.SELDOM_CHANGED}
+        news = {name: row[name] for name in ("revision", "phase", "ended", "record")}
+        if self._change(sql.PUT_JOB_SAME_NAMES, {**wanted, **names, **news}):
             return stored
         known = self._run(sql.JOB_KEYS, {"wanted": job.id}).first()
         if known is None:

@@ -14,7 +14,6 @@ from sqlalchemy import (
     Table,
     bindparam,
     delete,
-    exists,
     func,
     insert,
     or_,
@@ -40,11 +39,14 @@ _wanted: BindParameter[Any] = bindparam("wanted")
 JOB = _records.where(_jobs.id == _wanted)
 JOB_KEYS = select(_jobs.number, _jobs.labels).where(_jobs.id == _wanted)
 LIVE_JOBS = _records.where(_jobs.ended.is_(False)).order_by(_jobs.number)
-JOBS_SINCE = _records.where(_jobs.revision > _wanted).order_by(_jobs.number)
+JOBS_SINCE = _records.where(_jobs.revision > _wanted)
+"""Not ordered: SQLite would rather walk the whole table in order than sort a few rows of the index."""
 SUCCESSORS = _records.where(_jobs.after_job == _wanted).order_by(_jobs.number)
 COUNT_JOBS = select(_jobs.phase, func.count()).group_by(_jobs.phase)
 PUT_JOB = update(tables.jobs).where(_jobs.number == bindparam("wanted_number"), _jobs.id == _wanted)
-PUT_JOB_SAME_LABELS = PUT_JOB.where(_jobs.labels == bindparam("wanted_labels"))
+SELDOM_CHANGED = ("owner", "name", "after_job", "labels")
+PUT_JOB_SAME_NAMES = PUT_JOB.where(*(_jobs[name] == bindparam(f"wanted_{name}") for name in SELDOM_CHANGED))
+"""Touches no row if any of these is another. The indexes that they are in need not be touched either."""
 REMOVE_JOB = delete(tables.jobs).where(_jobs.number == _wanted)
 ADD_LABELS = insert(tables.job_labels)
 REMOVE_LABELS = delete(tables.job_labels).where(_labels.number == _wanted)
@@ -109,7 +111,10 @@ WORDINGS: Mapping[str, Wording] = {"sqlite": _wording(sqlite), "postgresql": _wo
 
 def job_list(query: JobQuery) -> Select[str]:
     """The records of the jobs that the query means, newest first."""
-    return _records.where(*_job_conditions(query)).order_by(_jobs.number.desc()).limit(query.limit)
+    newest = _jobs.number.desc()
+    # Numbers first: they are found, sorted and cut in indexes alone, however many jobs there are.
+    meant = select(_jobs.number).where(*_job_conditions(query)).order_by(newest).limit(query.limit)
+    return _records.where(_jobs.number.in_(meant)).order_by(newest)
 
 
 def event_list(query: EventQuery) -> Select[str]:
@@ -137,6 +142,6 @@ def _job_conditions(query: JobQuery) -> list[Any]:
     if query.before is not None:
         conditions.append(_jobs.number < query.before)
     for key, value in query.labels.items():
-        has = exists().where(_labels.number == _jobs.number, _labels.key == key, _labels.value == value)
-        conditions.append(has)
+        labelled = select(_labels.number).where(_labels.key == key, _labels.value == value)
+        conditions.append(_jobs.number.in_(labelled))
     return conditions

@@ -42,6 +42,7 @@ jobs = Table(
     Index("jobs_by_owner", "owner", "number"),
     Index("jobs_by_name", "name", "number"),
     Index("jobs_by_after", "after_job"),
+    Index("jobs_by_text", "number", "folded", "id"),  # searched for text without a look at the records
 )
 
 job_labels = Table(

@@ -33,20 +33,31 @@ _POSTGRESQL = {
     "57014": ("{where} is too slow", "Look after the database server; then try again"),
     "40": ("{where} was changed by others at the same time", "Try again"),
 }
+_WRONG = (DataError, IntegrityError, NotSupportedError, ProgrammingError)
 _AWAY = ("{where} cannot be reached", "Start the database server, or correct the store's address")
-_OF_THE_ACT = (DataError, IntegrityError, NotSupportedError, ProgrammingError)
+_STRANGE = ("{where} refuses", "Look after the database; then try again")
+_OF_THE_ACT = (
+    "SQLITE_ERROR",
+    "SQLITE_CONSTRAINT",
+    "SQLITE_MISMATCH",
+    "SQLITE_TOOBIG",
+    "22",
+    "23",
+    "42",
+    "54",
+)
+"""A statement or a value was wrong; another try would end the same way."""
 
 
 def explain(error: DBAPIError, where: str) -> Exception:
     """What to raise for it: `StoreUnavailable`, or the error itself where the statement was wrong."""
     code = _code(error)
-    for table in (_SQLITE, _POSTGRESQL):
-        for prefix, (problem, remedy) in table.items():
-            if code.startswith(prefix):
-                return _unavailable(problem, remedy, where, error)
-    if isinstance(error, _OF_THE_ACT) or code == "SQLITE_ERROR":
+    if code.startswith(_OF_THE_ACT) or (not code and isinstance(error, _WRONG)):
         return error
-    return _unavailable(*_AWAY, where, error)
+    for prefix, (problem, remedy) in (_SQLITE | _POSTGRESQL).items():
+        if code.startswith(prefix):
+            return _unavailable(problem, remedy, where, error)
+    return _unavailable(*(_STRANGE if code and not lost(error) else _AWAY), where, error)
 
 
 def lost(error: DBAPIError) -> bool:

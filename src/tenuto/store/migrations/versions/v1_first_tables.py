@@ -53,6 +53,7 @@ def _jobs() -> None:
     op.create_index("jobs_by_owner", "jobs", ["owner", "number"])
     op.create_index("jobs_by_name", "jobs", ["name", "number"])
     op.create_index("jobs_by_after", "jobs", ["after_job"])
+    op.create_index("jobs_by_text", "jobs", ["number", "folded", "id"])
 
 
 def _beside_jobs() -> None:
