@@ -52,11 +52,14 @@ class Worker:
         """Read what the shim has written since."""
         if self.end is not None:
             return
+        unknown = self.running is None
         self.running = self.files.running()
         self.stopping = self.stopping or self.files.stop() is not None
         if self.shim_watch is None and self.running is not None:
             self.shim_watch = _watch(self.running.shim)
         self._end_with(self.files.exit())
+        if unknown and self.stopping and self.end is None:
+            self.repeat_stop()  # it may have looked for a reason to stop just before there was one
 
     def look_at_report(self) -> None:
         """Read what the worker itself reports."""
