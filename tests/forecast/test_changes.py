@@ -42,7 +42,7 @@ def test_a_pin_that_is_too_small_breaks_the_jobs_own_promise() -> None:
 
     found = breaches(scene, changed(scene, 1, pin=Pin(workers=2)), ELASTICFLOW)
 
-    assert found == (Breach("job-0001", "학습", NOW + 26.0, NOW + 75.0),)
+    assert found == (Breach("job-0001", "학습", NOW + 26.0, NOW + 62.5),)
 
 
 def test_a_pin_that_leaves_room_for_all_promises_breaks_none() -> None:

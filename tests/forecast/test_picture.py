@@ -147,6 +147,16 @@ def test_after_a_queued_answer_the_deadline_is_only_a_matter_of_order() -> None:
     assert picture(a_scene([waiting], promises=False)).snapshot.deadline.tolist() == [NOW - EPOCH + 60.0]
 
 
+def test_a_deadline_without_room_stays_in_the_picture_only_of_a_policy_that_lets_wait() -> None:
+    hopeless = a_record(1, deadline=NOW + 60.0, spec={"preferred": 1})
+    scene = answered(a_scene([hopeless]), CHRONUS)
+
+    assert picture(scene).snapshot.deadline.tolist() == [NOW - EPOCH + 60.0]
+    under_another = picture(replace(scene, memory=None)).snapshot
+    assert under_another.deadline.tolist() == [inf]
+    assert run_round(under_another, POLICIES["edf-admission"]).plan.layout.tolist() == [1] * 4
+
+
 def test_a_job_whose_curve_is_measured_has_no_deadline_and_one_size() -> None:
     contract = a_contract(Reply.MEASURING)
     job = a_record(1, spec={"auto": True}, curve={1: 3.0}, deadline=NOW + 60.0, contract=contract)

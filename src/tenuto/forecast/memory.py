@@ -18,6 +18,14 @@ def promised_numbers(memory: Any) -> frozenset[int]:
     return frozenset(memory.number.tolist()) if isinstance(memory, Reservations | Leases) else frozenset()
 
 
+def lets_wait(memory: Any) -> bool:
+    """Whether the policy lets jobs wait whose deadlines it cannot promise, and goes on to look at these deadlines.
+
+    To others a deadline without a promise means that the job was refused.
+    """
+    return isinstance(memory, Leases)
+
+
 def forgetting(memory: Any, numbers: Collection[int]) -> Any:
     """The same memory without the promises of these jobs."""
     if not numbers or not isinstance(memory, Reservations | Leases):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from tenuto.forecast.memory import forgetting, promised_numbers
+from tenuto.forecast.memory import forgetting, lets_wait, promised_numbers
 from tenuto.forecast.rates import Rates, being_measured, rates_of, terms_of
 from tenuto.model.cluster import Cluster
 from tenuto.model.columns import Flags, Floats, Ints, frozen
@@ -237,13 +237,13 @@ def _requested(jobs: Sequence[Job], sizes: Ints, rate: Floats, usable: int) -> I
 
 def _deadlines(scene: Scene, jobs: Sequence[Job], memory: Any, again: frozenset[int]) -> Floats:
     """Deadlines as policies shall see them: of whoever asks, was promised, or waits for room in spite of a no."""
-    promised = promised_numbers(memory)
+    promised, waiting = promised_numbers(memory), lets_wait(memory)
 
     def counts(job: Job) -> bool:
         if being_measured(job):
             return False
         asks = job.phase is Phase.SUBMITTED or job.number in again
-        hopes = job.contract is not None and job.contract.why == Why.NO_ROOM_FOR_PROMISE
+        hopes = waiting and job.contract is not None and job.contract.why == Why.NO_ROOM_FOR_PROMISE
         return asks or hopes or not scene.promises or job.number in promised
 
     deadline = [job.deadline if job.deadline is not None and counts(job) else inf for job in jobs]

@@ -1,0 +1,183 @@
+"""A job that asked for it gets its curve measured while it trains, size by size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from tests.forecast.records import NOW, a_record
+
+from tenuto.live.learn import Learner, Track, note_steps, plan_measuring, rate_of
+from tenuto.model.job import Job, Reply
+from tenuto.model.phase import Phase
+from tenuto.settings import Learning
+from tenuto.wire.worker import WorkerId, WorkerSeen, WorkerState
+
+SETTINGS = Learning(steps=10.0, seconds=5.0, least=1.0, patience=60.0)
+SLOTS = 4
+
+
+def asking(**known: object) -> Job:
+    """A job of one to four workers that waits to be measured."""
+    job = a_record(1, spec={"auto": True, "name": "测量"}, curve={}, deadline=NOW + 900.0, phase=Phase.QUEUED)
+    job = replace(job, contract=plan_measuring(job, NOW, SLOTS, SETTINGS))
+    return replace(job, **known)  # type: ignore[arg-type]
+
+
+def running(job: Job, workers: int, generation: int) -> Job:
+    return replace(job, phase=Phase.RUNNING, slots={"node-0": tuple(range(workers))}, generation=generation)
+
+
+def seen(job: Job, step: float | None, state: WorkerState = WorkerState.RUNNING) -> list[WorkerSeen]:
+    """All workers of the job's present generation; rank 0 is a step ahead of the others."""
+    return [
+        WorkerSeen(
+            id=WorkerId(job.id, job.generation, "worker", rank),
+            node="node-0",
+            state=state,
+            step=step if rank == 0 or step is None else step - 1.0,
+        )
+        for rank in range(job.workers)
+    ]
+
+
+def watched(learner: Learner, job: Job, steps: Sequence[float | None], since: float) -> tuple[Job, float]:
+    """Show the learner one step after the other, a second apart, until it wants the record changed."""
+    now = since
+    for step in steps:
+        now += 1.0
+        changed = learner.note(job, seen(job, step), now, SLOTS)
+        if changed is not None:
+            return changed, now
+    return job, now
+
+
+def test_the_first_answer_says_when_the_firm_one_comes() -> None:
+    contract = asking().contract
+
+    assert contract is not None
+    assert contract.reply is Reply.MEASURING
+    assert contract.firm_at == NOW + 3 * 60.0
+    assert contract.message.startswith("measuring: runs on 1, 2, 4 workers in turn without a promise")
+
+
+def test_a_job_is_measured_at_every_size_and_then_asks_for_its_promise() -> None:
+    learner = Learner(SETTINGS)
+    job, now = asking(), NOW
+    for generation, (workers, speed) in enumerate([(1, 3.0), (2, 5.0), (4, 8.0)], start=1):
+        before = running(job, workers, generation)
+        job, now = watched(learner, before, [speed * second for second in range(40)], now)
+        assert job.curve[workers] == pytest.approx(speed)
+        if workers < 4:
+            assert job.contract is not None and job.contract.reply is Reply.MEASURING
+
+    assert job.curve == pytest.approx({1: 3.0, 2: 5.0, 4: 8.0})
+    assert job.contract is None
+    assert job.deadline == NOW + 900.0
+
+
+def test_slow_steps_count_once_enough_time_has_passed() -> None:
+    slow = running(asking(), 1, 1)
+
+    job, now = watched(Learner(SETTINGS), slow, [0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 3.0], NOW)
+
+    assert job.curve == pytest.approx({1: 1 / 3})
+    assert now == NOW + 10.0
+
+
+def test_time_before_all_workers_run_does_not_count() -> None:
+    learner = Learner(SETTINGS)
+    job = running(asking(), 1, 1)
+
+    for second in range(100):
+        assert learner.note(job, seen(job, None, WorkerState.WAITING), NOW + second, SLOTS) is None
+    measured, _ = watched(learner, job, [float(4 * second) for second in range(30)], NOW + 100.0)
+
+    assert measured.curve == pytest.approx({1: 4.0})
+
+
+def test_a_command_that_reports_nothing_is_declined_with_the_remedy() -> None:
+    silent = running(asking(), 1, 1)
+
+    job, now = watched(Learner(SETTINGS), silent, [None] * 100, NOW)
+
+    assert job.ending is not None
+    assert job.ending.phase is Phase.DECLINED
+    assert job.ending.why == "no_steps_reported"
+    assert "TENUTO_REPORT" in job.ending.message
+    assert now == NOW + 61.0
+
+
+def test_a_command_that_falls_silent_later_keeps_what_was_measured() -> None:
+    learner = Learner(SETTINGS)
+    job, now = watched(learner, running(asking(), 1, 1), [float(second) for second in range(30)], NOW)
+
+    job, _ = watched(learner, running(job, 2, 2), [None] * 100, now)
+
+    assert job.ending is None
+    assert job.curve == pytest.approx({1: 1.0})
+    assert job.contract is None
+
+
+def test_a_job_that_finds_no_room_for_the_next_size_is_answered_with_what_is_known() -> None:
+    learner = Learner(SETTINGS)
+    job, now = watched(learner, running(asking(), 1, 1), [float(second) for second in range(30)], NOW)
+    waiting = replace(job, phase=Phase.QUEUED, slots={})
+
+    assert learner.note(waiting, [], now + 1.0, SLOTS) is None
+    answered = learner.note(waiting, [], now + 61.0, SLOTS)
+
+    assert answered is not None
+    assert answered.contract is None
+    assert answered.curve == job.curve
+
+
+def test_a_job_that_finds_no_room_at_all_goes_on_waiting_and_says_so() -> None:
+    learner = Learner(SETTINGS)
+    job = asking()
+
+    assert learner.note(job, [], NOW + 100.0, SLOTS) is None
+    later = learner.note(job, [], NOW + 200.0, SLOTS)
+
+    assert later is not None and later.contract is not None
+    assert later.contract.reply is Reply.MEASURING
+    assert later.contract.firm_at == NOW + 200.0 + 3 * 60.0
+
+
+def test_a_step_back_to_the_checkpoint_begins_the_count_anew() -> None:
+    track: Track | None = None
+    job = running(asking(), 1, 1)
+    for second, step in enumerate([10.0, 20.0, 5.0, 6.0, 7.0]):
+        track = note_steps(track, job, seen(job, step), NOW + second)
+
+    assert track is not None
+    assert (track.steps, track.seconds) == (1.0, 1.0)
+    assert rate_of(track, NOW + 5.0, SETTINGS) is None
+    assert rate_of(track, NOW + 60.0, SETTINGS) == 1.0
+
+
+def test_a_new_generation_is_measured_from_its_own_beginning() -> None:
+    first = running(asking(), 1, 1)
+    track = note_steps(None, first, seen(first, 10.0), NOW)
+
+    again = running(asking(), 1, 2)
+    track = note_steps(track, again, seen(first, 11.0), NOW + 9.0)
+
+    assert (track.generation, track.running, track.reported) == (2, False, None)
+
+
+def test_a_job_that_is_not_measured_is_left_alone() -> None:
+    learner = Learner(SETTINGS)
+    job = running(a_record(1), 1, 1)
+
+    assert learner.note(job, seen(job, 5.0), NOW, SLOTS) is None
+    assert learner.next_look(NOW) == float("inf")
+
+
+def test_the_learner_wants_to_look_again_when_its_patience_ends() -> None:
+    learner = Learner(SETTINGS)
+    job = running(asking(), 1, 1)
+    learner.note(job, seen(job, None), NOW, SLOTS)
+
+    assert learner.next_look(NOW + 1.0) == NOW + 60.0
