@@ -18,8 +18,8 @@ COLUMNS = ("id", "name", "state", "ready", "restarts", "age", "node", "promise")
 WIDE_COLUMNS = (*COLUMNS[:-2], "slots", "workers", "done", "owner", "priority", "labels", "why", "promise")
 _ANSWERS = {
     "admitted": "yes, with a promise",
-    "queued": "queued, without a promise",
-    "measuring": "measuring first",
+    "queued": "it waits its turn, without a promise",
+    "measuring": "its speed is measured first",
     "declined": "no",
     "unschedulable": "no, as the cluster is",
 }
@@ -102,11 +102,15 @@ def _contract(job: JobOut, now: datetime) -> dict[str, str]:
         "answer": f"{contract.reply}: {_ANSWERS.get(contract.reply, '')}".rstrip(": "),
         "promised": _moment(contract.promised, now),
         "expected": _moment(contract.expected, now),
-        "reserved": "" if contract.share is None else f"{contract.share} slots at least",
+        "reserved": _slots(contract.share),
         "firm answer": _moment(contract.firm_at, now),
-        "reason": contract.message,
+        "reason": contract.message.removeprefix(f"{contract.reply}: "),
         **_offers(job, contract, now),
     }
+
+
+def _slots(share: int | None) -> str:
+    return "" if share is None else f"{share} {'slot' if share == 1 else 'slots'} at least"
 
 
 def _offers(job: JobOut, contract: ContractOut, now: datetime) -> dict[str, str]:

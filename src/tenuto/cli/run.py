@@ -100,9 +100,8 @@ def _followed(client: Client, job: Json) -> Json:
 
 
 def _tell(job: Json) -> None:
-    at = f" on {job['allocation']}" if job["allocation"] else ""
     why = f": {job['message']}" if job["message"] else ""
-    say(f"tenuto: {job['name']} is {job['state']}{at}{why}")
+    say(f"tenuto: {job['name']} is {job['state']}{why}")
 
 
 def _interrupted(client: Client, job: Json) -> int:
