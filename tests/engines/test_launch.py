@@ -7,7 +7,7 @@ import json
 import pytest
 from tests.engines.builders import a_node, a_placed_job, nodes_by_name
 
-from tenuto.engines.launch import hosts, launch
+from tenuto.engines.launch import launch
 from tenuto.model.job import Checkpoint, Limits, Role
 from tenuto.wire.worker import WorkerId, WorkerOrder
 
@@ -174,17 +174,19 @@ def test_a_job_without_slots_has_no_process() -> None:
     assert launch(a_placed_job({"zeta": ()}), TWO_NODES) == ()
 
 
-def test_hosts_are_told_as_horovod_wants_them() -> None:
-    assert hosts(a_placed_job({"alfa": (0, 1), "zeta": (2,)}), TWO_NODES) == ["10.0.0.1:1", "10.0.0.2:2"]
-
-
-def test_virtual_nodes_of_one_machine_are_one_host() -> None:
-    nodes = nodes_by_name(a_node("a", 1, address="127.0.0.1"), a_node("b", 2, address="127.0.0.1"))
-
-    assert hosts(a_placed_job({"a": (0,), "b": (0, 1)}), nodes) == ["127.0.0.1:3"]
-
-
 def test_an_address_with_colons_is_told_in_brackets() -> None:
-    nodes = nodes_by_name(a_node("a", 1, address="fd00::7"))
+    (order,) = launch(a_placed_job({"a": (0,)}), nodes_by_name(a_node("a", 1, address="fd00::7")))
 
-    assert hosts(a_placed_job({"a": (0,)}), nodes) == ["[fd00::7]:1"]
+    assert order.env["TENUTO_PEERS"] == "[fd00::7]:1"
+    assert order.env["MASTER_ADDR"] == "fd00::7"
+
+
+def test_a_worker_is_told_its_node_and_slot() -> None:
+    job = a_placed_job({"zeta": (3,)}, roles={"ps": Role()})
+
+    told = {
+        order.id.role: (order.env["TENUTO_NODE"], order.env["TENUTO_SLOT"])
+        for order in launch(job, TWO_NODES)
+    }
+
+    assert told == {"worker": ("zeta", "3"), "ps": ("zeta", "")}

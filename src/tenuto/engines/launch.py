@@ -33,14 +33,6 @@ def launch(job: Job, nodes: Mapping[str, Node], *, ready: int | None = None) -> 
     return (*beside, *(workers if ready is None else workers[: ready + 1]))
 
 
-def hosts(job: Job, nodes: Mapping[str, Node]) -> list[str]:
-    """One `address:slots` for each machine, as Horovod's host discovery expects; virtual nodes of one are added up."""
-    slots: dict[str, int] = {}
-    for seat in _seats(job, nodes):
-        slots[_host(seat.node)] = slots.get(_host(seat.node), 0) + 1
-    return [_with_count(host, count) for host, count in slots.items()]
-
-
 @dataclass(frozen=True, slots=True)
 class _Seat:
     """One worker's place."""

@@ -122,6 +122,11 @@ class LocalEngine:
         for orders in waiting:
             orders.ring()
 
+    @property
+    def term(self) -> int:
+        """Of the controller that spoke last; 0 before the first one, when no node obeys, not even an order to leave."""
+        return self._term
+
     # the protocol: called for supervisors
 
     def hello(self, hello: Hello) -> None:
