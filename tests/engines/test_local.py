@@ -129,6 +129,8 @@ def test_a_node_that_is_heard_again_after_a_long_silence_is_news() -> None:
     engine.listen(lambda: rings.append("ring"))
 
     clock.now += 15.0
+    engine.heard("노드-0", "s-1")
+    engine.report(a_report())
     engine.report(a_report())
 
     assert rings == ["ring"]

@@ -144,7 +144,8 @@ class LocalEngine:
                 known.former.add(known.hello.session)
                 known.leaving = known.leaving and not self._has_left(known, now)
                 known.news = True
-            known.hello, known.heard_at = hello, now
+            known.hello = hello
+            self._alive(known, now)
         known.orders.ring()  # so that the earlier one, if it waits, learns of it
 
     def report(self, report: Report) -> int:
@@ -153,9 +154,9 @@ class LocalEngine:
         workers = {worker.id: worker for worker in report.workers}
         with self._lock:
             node = self._speaking(report.node, report.session)
-            returned = now - node.heard_at >= self._silence
-            news = returned or node.news or _outline(workers) != _outline(node.workers or {})
-            node.workers, node.ports, node.heard_at, node.news = workers, report.ports, now, False
+            self._alive(node, now)
+            news = node.news or _outline(workers) != _outline(node.workers or {})
+            node.workers, node.ports, node.news = workers, report.ports, False
             version = self._version(report.node)
         if news:
             self._news.ring()
@@ -176,7 +177,7 @@ class LocalEngine:
     def heard(self, name: str, session: str) -> None:
         """The supervisor gave a sign of life."""
         with self._lock:
-            self._speaking(name, session).heard_at = self._clock()
+            self._alive(self._speaking(name, session), self._clock())
 
     def on_orders(self, name: str, ring: Callable[[], None]) -> Callable[[], None]:
         """Call `ring()` when the node's orders may have changed, from any thread; returns what ends it."""
@@ -204,6 +205,11 @@ class LocalEngine:
                 f"this server has not heard of {name} yet", code="say_hello", remedy="Say hello first"
             )
         return node
+
+    def _alive(self, node: _Node, now: float) -> None:
+        """Note a sign of life; the first one after a long silence makes the next report news."""
+        node.news = node.news or now - node.heard_at >= self._silence
+        node.heard_at = now
 
     def _check_open(self) -> None:
         if self._closed:
