@@ -230,11 +230,19 @@ def test_a_removed_node_that_fell_silent_is_not_waited_for_longer_than_the_timeo
     assert not engine.observe().workers
 
 
-def test_forgetting_a_node_that_nobody_knows_changes_nothing() -> None:
+@pytest.mark.parametrize(("obeyed", "leaves"), [(7, True), (0, False)])
+def test_a_node_removed_before_it_was_heard_of_must_leave_but_a_new_one_of_its_name_may_join(
+    obeyed: int, leaves: bool
+) -> None:
     engine = an_engine()
-    engine.forget_node("nowhere")
+    engine.want(8, [])
+    engine.forget_node("other")
 
-    assert list(engine.observe().nodes) == ["노드-0"]
+    engine.hello(replace(a_hello("other"), obeyed=obeyed))
+    engine.report(a_report(node="other"))
+
+    assert engine.orders("other", "s-1").leave is leaves
+    assert ("other" in engine.observe().nodes) is not leaves
 
 
 def test_a_session_nobody_has_heard_of_must_say_hello() -> None:

@@ -58,6 +58,8 @@ class LocalEngine:
         self._silence = silence
         """Seconds after which a node counts as gone; here it matters only for nodes that were removed."""
         self._nodes: dict[str, _Node] = {}
+        self._forgotten: set[str] = set()
+        """Nodes that were removed before they were heard of."""
         self._term = 0
         self._since = 0
         """The version with which the term began."""
@@ -102,6 +104,7 @@ class LocalEngine:
         """Let the node's supervisor stop everything and end, now or when it is heard again."""
         with self._lock:
             if name not in self._nodes:
+                self._forgotten.add(name)
                 return
             self._nodes[name].leaving = True
             rings = self._change({name})
@@ -136,7 +139,9 @@ class LocalEngine:
             self._check_open()
             known = self._nodes.get(hello.node)
             if known is None:
-                self._nodes[hello.node] = _Node(hello, now)
+                # A new machine may have the name of a removed one; one that has worked here is the removed one.
+                leaving = hello.node in self._forgotten and hello.obeyed > 0
+                self._nodes[hello.node] = _Node(hello, now, leaving=leaving)
                 return
             if hello.session in known.former:
                 raise _superseded(hello.node)

@@ -38,6 +38,8 @@ class Hello:
     address: str
     version: str
     """Of tenuto."""
+    obeyed: int = 0
+    """The newest term whose orders it has obeyed; 0 for a supervisor that is new."""
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
