@@ -29,7 +29,7 @@ NODE_TOKEN = "a-token-for-nodes"
 USER_NAME = "민준"
 NOW = 1_800_000_000.0
 EVERYTHING = 10_000
-QUICK: dict[str, Any] = {"timeout": 30.0, "trust_env": False, "verify": False}
+QUICK: dict[str, Any] = {"timeout": 120.0, "trust_env": False, "verify": False}
 """A client of http needs no certificates, whose reading takes longer than a test."""
 
 
@@ -104,13 +104,13 @@ class Served:
             started_at=NOW,
         )
 
-    def join(self, name: str, slots: int = 4, **fields: Any) -> Node:
+    def join(self, name: str, count: int = 4, **fields: Any) -> Node:
         node = Node(
             name=name,
             number=0,
             revision=0,
             state=NodeState.ONLINE,
-            slots=tuple(Slot() for _ in range(slots)),
+            slots=tuple(Slot() for _ in range(count)),
             joined_at=NOW,
             heard_at=NOW,
         )

@@ -64,7 +64,8 @@ def _wished(rule: Rule, wish: PolicyIn) -> Rule:
         policy = new.policy()
     except InputInvalid as error:
         raise InputInvalid(error.problem, remedy=error.remedy, field="settings" if own else "name") from None
-    return replace(new, scheduling=replace(new.scheduling, policy=policy.name))
+    # An alias is written down as the name itself; the path of a file stays a path.
+    return new if wish.name is None else replace(new, scheduling=replace(new.scheduling, policy=policy.name))
 
 
 def _name(wished: str) -> str:

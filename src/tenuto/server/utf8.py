@@ -10,7 +10,7 @@ def whole_characters(data: bytes) -> bytes:
         if byte < 0x80:
             return data
         if byte >= 0xC0:
-            return data[:-back] if back < _length(byte) and back < len(data) else data
+            return data[:-back] if back < _length(byte) else data
     return data
 
 
