@@ -13,11 +13,11 @@ from threading import Event as Flag
 from typing import Any
 
 from tenuto.engines.base import Engine, Observation, TermRefused
-from tenuto.forecast.picture import Scene, picture
+from tenuto.forecast.picture import Scene
 from tenuto.live.agenda import next_moment
 from tenuto.live.change import CONTROLLER
 from tenuto.live.commit import Draft, Written, commit
-from tenuto.live.decide import Ruling, asked_in_vain, decide
+from tenuto.live.decide import Ruling, decide
 from tenuto.live.leadership import Leadership, LeadershipLost, claim, release, renew
 from tenuto.live.learn import Learner
 from tenuto.live.loop import Loop
@@ -25,12 +25,12 @@ from tenuto.live.mirror import Meter, Mirror, Records
 from tenuto.live.orders import orders
 from tenuto.live.policy_in_force import PolicyInForce, Trouble, rules_of
 from tenuto.live.reconcile import News, Watch, reconcile
+from tenuto.live.rule import rule
 from tenuto.live.stakes import Stakes, ground, stakes
 from tenuto.live.walk import ask_again
 from tenuto.model.event import Event
 from tenuto.model.phase import ENDED, PLACED, Phase
 from tenuto.policy.base import Policy
-from tenuto.rounds.round import run_round
 from tenuto.settings import Settings
 from tenuto.store.base import Store, Tx
 from tenuto.store.policy_memory import decode, encode
@@ -179,7 +179,7 @@ class Controller:
             policy = self._policies.find(records.scheduling, records.tuning)
             news, ruling = self._rule(news, records, policy, now)
             memory = encode(ruling.round.memory)
-        except Exception as error:  # noqa: BLE001 - whatever a policy does wrong, the platform goes on
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a policy does wrong, the platform goes on
             if not self._trouble.failed(error, now):
                 return Draft(news, news.changes), None
             return Draft(news, news.changes, events=(self._told(records, now),)), None
@@ -208,25 +208,12 @@ class Controller:
         return self._decided_at + max(records.scheduling.interval, 1.0) if tells else inf
 
     def _rule(self, news: News, records: Records, policy: Policy, now: float) -> tuple[News, Ruling]:
-        """Take the picture and run the round; once more if a job on its way has asked in vain."""
+        """Take the picture and run the round."""
         if self._stored_memory is not None:
             self._memory, self._stored_memory = decode(self._stored_memory, policy), None
-        while True:
-            taken = picture(self._scene(news, records, policy, now))
-            decided = run_round(taken.snapshot, policy)
-            undone = asked_in_vain(news.changes, taken, decided)
-            if not undone:
-                return news, Ruling(
-                    decided, taken, policy, news.nodes, news.sight.seen, self.settings.learning
-                )
-            news = replace(news, changes={**news.changes, **undone})
-
-    def _scene(self, news: News, records: Records, policy: Policy, now: float) -> Scene:
         assert records.epoch is not None, "whoever claimed leadership has set it"
-        changes = news.changes.values()
-        return Scene(
-            # A job that waits after a failure keeps its slots and its place in the plan; only its workers wait.
-            jobs=[replace(change.job, not_before=0.0) for change in changes],
+        scene = Scene(
+            jobs=(),
             nodes=list(news.nodes.values()),
             now=now,
             epoch=records.epoch,
@@ -234,9 +221,13 @@ class Controller:
             start_cost=records.scheduling.start_cost,
             rescale_cost=records.scheduling.rescale_cost,
             memory=self._memory,
-            left={change.job.number: change.left for change in changes},
             promises=policy.promises,
         )
+        ruled = rule(news.changes, scene, policy)
+        ruling = Ruling(
+            ruled.round, ruled.picture, policy, news.nodes, news.sight.seen, self.settings.learning
+        )
+        return replace(news, changes=ruled.changes), ruling
 
     def _told(self, records: Records, now: float) -> Event:
         return Event(
