@@ -155,7 +155,8 @@ def test_every_exit_code_is_described() -> None:
     section = page.partition("\n## Exit codes\n")[2].partition("\n## ")[0]
     described = {int(code) for code in re.findall(r"^\| (\d+) \|", section, re.MULTILINE)}
 
-    known = {error.exit_code for error in (StoreUnavailable, *_errors(TenutoError))}
+    errors: list[type[TenutoError]] = [StoreUnavailable, *_errors(TenutoError)]
+    known = {error.exit_code for error in errors}
     assert described == {0, INTERRUPTED, OUR_BUG, *known}
 
 

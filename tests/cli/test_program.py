@@ -67,6 +67,21 @@ def test_the_short_form_asks_for_help_too(path: tuple[str, ...]) -> None:
     assert run(*path[1:], "-h") == run(*path[1:], "--help")
 
 
+@pytest.mark.parametrize("name", [name for name, later in main.COMMANDS.items() if not later.hidden])
+def test_the_list_of_commands_says_what_their_help_says(name: str) -> None:
+    told = " ".join(EVERY["tenuto", name].help.split())
+    summary = main.COMMANDS[name].summary
+
+    assert summary.endswith(".")
+    assert told.startswith(summary.rstrip(".")), told
+
+
+def test_the_help_lists_every_command_once_and_no_second_names() -> None:
+    listed = re.findall(r"^  (\w+)  ", run("--help"), re.MULTILINE)
+
+    assert listed == [name for name, later in main.COMMANDS.items() if not later.hidden]
+
+
 def test_the_laboratorys_commands_are_listed_as_one_meets_them() -> None:
     assert list(EVERY["tenuto", "lab"].commands) == ["run", "report", "compare", "demo", "figure"]
 

@@ -19,7 +19,7 @@ EXAMPLES = "Examples: tenuto show train · tenuto show 4f21 --json"
 
 
 def show(job: JobArgument, server: ServerOption = None, as_json: JsonOption = False) -> None:
-    """Tell everything about a job: its contract, its progress, its workers and what was asked for."""
+    """Tell everything about a job: its contract, progress and workers, and what was asked for."""
     with connect(server) as client:
         found = client.job(job)
         attempts = _attempts(client, found["id"])
