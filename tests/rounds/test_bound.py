@@ -96,6 +96,17 @@ def test_a_bound_job_whose_node_is_lost_gets_nothing() -> None:
     assert place(snap, decided(2)).tolist() == [UNUSABLE, UNUSABLE, IDLE, IDLE]
 
 
+def test_others_pass_a_bound_job_that_waits_for_its_node() -> None:
+    jobs = [a_job(on=[0, 1], size=2), a_job(new=True, size=2), a_job(new=True, size=2)]
+    snap = bound_to(a_snapshot(jobs=jobs, nodes=(2, 2)), {0: (2, 0), 1: (2, 0)})
+
+    decided = run_round(snap, POLICIES["fifo"])
+
+    assert decided.plan.layout.tolist() == [0, 0, 2, 2]
+    assert sorted(decided.verdicts) == [1, 2]
+    assert [action.number for action in decided.actions] == [2]
+
+
 def test_a_layout_with_a_bound_job_elsewhere_is_refused() -> None:
     snap = bound_to(a_snapshot(jobs=[a_job()], nodes=(2, 2)), {0: (1, 1)})
 

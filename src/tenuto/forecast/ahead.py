@@ -12,11 +12,11 @@ from math import inf
 
 import numpy as np
 
-from tenuto.forecast.rows import only
 from tenuto.model.columns import Flags, Floats, frozen
 from tenuto.model.plan import Action, ActionKind, Round, Verdict
 from tenuto.model.snapshot import IDLE, Snapshot
 from tenuto.policy.base import Policy
+from tenuto.rounds.only import only
 from tenuto.rounds.round import run_round
 
 DONE = 1e-6

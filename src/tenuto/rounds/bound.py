@@ -34,6 +34,15 @@ def claims(snap: Snapshot, bound: Mapping[int, Ints], decision: Decision) -> Int
     return claimed
 
 
+def without_place(snap: Snapshot, decision: Decision, granted: Ints) -> Ints:
+    """The bound rows that were to get slots and found none where they may be.
+
+    Who was promised a deadline is not among them: a round without it would forget the promise.
+    """
+    rows = [row for row in snap.bound or {} if snap.deadline[row] == np.inf]
+    return np.array([row for row in rows if decision.sizes[row] > 0 and granted[row] == 0], dtype=np.int64)
+
+
 def check_bound(snap: Snapshot, layout: Ints) -> None:
     """Refuse a layout in which a job is where it may not be."""
     for row, most in (snap.bound or {}).items():
