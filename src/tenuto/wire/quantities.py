@@ -126,9 +126,9 @@ def rfc3339(seconds: float) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """Seconds as `duration` reads them back exactly: `2h30m` if that is all, else the number."""
+    """Seconds as `duration` reads them back exactly: `2h30m` if that is all, else the plain number."""
     if seconds <= 0 or seconds != int(seconds):
-        return f"{seconds:g}s" if float(f"{seconds:g}") == seconds else f"{seconds!r}s"
+        return repr(float(seconds))
     text, rest = "", int(seconds)
     for unit, length in (("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)):
         count, rest = divmod(rest, length)
