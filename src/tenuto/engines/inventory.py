@@ -7,8 +7,6 @@ import socket
 from collections.abc import Collection
 from urllib.parse import urlsplit
 
-import pynvml
-
 from tenuto.errors import InputInvalid
 from tenuto.model.node import Slot
 
@@ -32,16 +30,7 @@ def find_slots(count: int | None = None) -> tuple[Slot, ...]:
 
 def find_gpus() -> tuple[Slot, ...]:
     """The GPUs that NVML tells of and CUDA_VISIBLE_DEVICES, if it is set, allows by their numbers."""
-    try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError:
-        return ()
-    try:
-        names = [_gpu_name(index) for index in range(pynvml.nvmlDeviceGetCount())]
-    except pynvml.NVMLError:
-        return ()
-    finally:
-        pynvml.nvmlShutdown()
+    names = _gpu_names()
     allowed = os.environ.get("CUDA_VISIBLE_DEVICES")
     numbers = None if allowed is None else {part.strip() for part in allowed.split(",")}
     return tuple(
@@ -51,9 +40,21 @@ def find_gpus() -> tuple[Slot, ...]:
     )
 
 
-def _gpu_name(index: int) -> str:
-    name = pynvml.nvmlDeviceGetName(pynvml.nvmlDeviceGetHandleByIndex(index))
-    return name.decode(errors="replace") if isinstance(name, bytes) else str(name)
+def _gpu_names() -> list[str]:
+    import pynvml  # a tenth of a supervisor's start-up time, and most nodes on a laptop do without
+
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return []
+    try:
+        handles = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
+        names = [pynvml.nvmlDeviceGetName(handle) for handle in handles]
+    except pynvml.NVMLError:
+        return []
+    finally:
+        pynvml.nvmlShutdown()
+    return [name.decode(errors="replace") if isinstance(name, bytes) else str(name) for name in names]
 
 
 def own_address(server: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def run(options: SupervisorOptions) -> int:
         records.sign_in()
         hello = Hello(
             node=options.node,
-            session=secrets.token_hex(8),
+            session=os.urandom(8).hex(),
             slots=slots,
             address=options.address or _address(options),
             version=tenuto.__version__,

@@ -8,10 +8,10 @@ import time
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
-import httpx
 from pydantic import ValidationError
 
 import tenuto
+from tenuto.engines.supervisor.http import httpx
 from tenuto.engines.supervisor.options import SupervisorOptions
 from tenuto.errors import Conflict, NotAllowed, NotFound, Told
 from tenuto.wire.codec import decode, encode
