@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ from tenuto.cli.main import app
 from tenuto.model.snapshot import Snapshot
 from tenuto.plugins import policy_called
 from tenuto.rounds.round import run_round
+from tenuto.wire import env
+from tenuto.wire.api import JobIn
+from tenuto.wire.job_file import read_jobs
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 SHORTEST_FIRST = EXAMPLES / "shortest_first"
@@ -66,6 +70,56 @@ def test_installed_it_has_a_name(tmp_path: Path, by_path: dict[str, dict[str, An
     [row] = json.loads(told.stdout)
     assert row["policy"] == "shortest-first"
     assert row["mean_jct"] == by_path["shortest-first"]["mean_jct"]
+
+
+def test_the_smallest_job_can_be_submitted() -> None:
+    [job] = read_jobs(str(EXAMPLES / "hello.yaml"))
+
+    assert job.checked().name == "hello"
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
+    """Start the elastic toy as a worker finds itself started."""
+    [job] = read_jobs(str(EXAMPLES / "elastic-toy" / "job.yaml"))
+    spec, _ = JobIn.model_validate(job.checked().values).to_spec(now=0.0)
+    variables = {
+        env.CHECKPOINT_DIR: str(tmp_path / str(spec.checkpoint and spec.checkpoint.dir)),
+        env.REPORT: str(tmp_path / "report"),
+        env.JOB_ID: "k1",
+    }
+
+    def start(workers: int, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "toy.py", *arguments],
+            cwd=spec.workdir,
+            env=os.environ | variables | {env.WORLD_SIZE: str(workers), env.RANK: "0"},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    return start
+
+
+def test_the_toy_goes_on_at_another_size_where_it_was_stopped(
+    toy: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    with toy(1, "--steps", "100000") as first:
+        assert first.stdout is not None
+        while not first.stdout.readline().startswith("step 20 "):
+            pass
+        first.terminate()
+        last = first.stdout.read().splitlines()[-1]
+    with toy(4, "--steps", "200", "--step-seconds", "0.001") as second:
+        assert second.stdout is not None
+        lines = second.stdout.read().splitlines()
+
+    saved = int(last.removeprefix("told to stop; saved step "))
+    assert (first.returncode, second.returncode) == (143, 0)
+    assert saved >= 20
+    assert lines[0] == f"4 workers go on from step {saved}"
+    assert lines[-1] == "done: 200 steps"
+    assert json.loads((tmp_path / "report").read_text().splitlines()[-1])["step"] == 200
 
 
 @settings(max_examples=50)
