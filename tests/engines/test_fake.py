@@ -130,6 +130,16 @@ def test_what_happened_on_a_lost_node_is_seen_when_it_returns() -> None:
     assert engine.observe().nodes["노드-0"].heard_at == 1060.0
 
 
+def test_a_lost_node_hears_no_orders_until_it_returns() -> None:
+    engine = an_engine()
+    engine.lose_node("노드-0")
+    engine.want(1, [an_order()])
+    assert not engine.living()
+
+    engine.return_node("노드-0")
+    assert engine.living() == [an_id()]
+
+
 def test_workers_may_vanish_with_their_node() -> None:
     engine = an_engine()
     engine.want(1, [an_order()])

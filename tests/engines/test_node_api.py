@@ -159,6 +159,22 @@ def test_before_a_controller_has_spoken_there_is_nothing_to_obey(node: Dialler) 
     assert node.orders(node="노드-0", session="s-1", wait=0.05) == Orders(term=0, version=0, workers=())
 
 
+def test_a_supervisor_that_obeyed_the_last_server_waits_for_the_first_wish_of_this_one(
+    node: Dialler, engine: LocalEngine
+) -> None:
+    node.say("/hello", HELLO, Welcome)
+    answers: list[Orders] = []
+    asking = threading.Thread(
+        target=lambda: answers.append(node.orders(node="노드-0", session="s-1", term=5, known=9, wait=30))
+    )
+    asking.start()
+
+    engine.want(6, [an_order()])
+    asking.join(20.0)
+
+    assert [orders.term for orders in answers] == [6]
+
+
 def test_who_waits_for_orders_is_sent_away_when_the_server_ends(node: Dialler, engine: LocalEngine) -> None:
     node.say("/hello", HELLO, Welcome)
     answers: list[httpx.Response] = []
