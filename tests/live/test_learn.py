@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
-from tests.forecast.records import NOW, a_record
+from tests.forecast.records import NOW, a_record, a_spec
+from tests.live.platform import Platform
 
+from tenuto.forecast.profiles import resolve_curve
 from tenuto.live.learn import Learner, Track, note_steps, plan_measuring, rate_of
 from tenuto.model.job import Job, Reply
-from tenuto.model.phase import Phase
+from tenuto.model.phase import Phase, PromiseState
 from tenuto.settings import Learning
 from tenuto.wire.worker import WorkerId, WorkerSeen, WorkerState
 
@@ -181,3 +183,52 @@ def test_the_learner_wants_to_look_again_when_its_patience_ends() -> None:
     learner.note(job, seen(job, None), NOW, SLOTS)
 
     assert learner.next_look(NOW + 1.0) == NOW + 60.0
+
+
+def measured_on(here: Platform, job: str, speed: Mapping[int, float], seconds: int) -> None:
+    """Let time pass in which the job's rank 0 reports steps at these speeds."""
+    step = 0.0
+    for _ in range(seconds):
+        workers = here.workers(job)
+        step += speed.get(len(workers), 0.0)
+        if workers:
+            here.engine.report(workers[0], step)
+        here.pass_time(1.0)
+
+
+def test_a_measured_curve_is_kept_for_later_jobs_of_that_profile() -> None:
+    here = Platform()
+    job = here.submit("żółw", deadline=5000.0, steps=900.0, curve={}, auto=True)
+
+    measured_on(here, job, {1: 3.0, 2: 5.0, 4: 8.0}, 60)
+
+    record = here.job(job)
+    assert record.promise is PromiseState.HOLDS
+    stored = here.store.read(lambda tx: tx.meta("profiles"))
+    assert resolve_curve(a_spec(profile="żółw"), stored) == record.curve
+    assert record.curve == pytest.approx({1: 3.0, 2: 5.0, 4: 8.0})
+
+
+def test_measuring_breaks_no_promise() -> None:
+    here = Platform()
+    promised = here.submit(deadline=51.0, max_workers=2, curve={1: 1.0, 2: 2.0})
+    job = here.submit(deadline=5000.0, steps=900.0, curve={}, auto=True, min_workers=2)
+
+    measured_on(here, job, {2: 5.0, 4: 8.0}, 50)
+    here.exit(promised)
+
+    assert here.job(promised).promise is PromiseState.KEPT
+    assert here.job(job).curve[2] == pytest.approx(5.0)
+
+
+def test_a_command_that_tells_nothing_is_stopped_and_declined() -> None:
+    here = Platform()
+    job = here.submit(deadline=5000.0, steps=900.0, curve={}, auto=True)
+
+    here.pass_time(30.0)
+    assert here.phase(job) is Phase.RUNNING
+    here.pass_time(31.0)
+
+    assert (here.phase(job), here.job(job).why) == (Phase.DECLINED, "no_steps_reported")
+    assert here.workers(job) == []
+    assert here.store.read(lambda tx: tx.meta("profiles")) is None

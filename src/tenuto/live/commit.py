@@ -9,6 +9,7 @@ from typing import Any
 from tenuto.live.change import Change
 from tenuto.live.decide import salvage
 from tenuto.live.leadership import Leadership, check
+from tenuto.live.learn import keep_profile
 from tenuto.live.mirror import Records
 from tenuto.live.reconcile import News
 from tenuto.model.event import Event
@@ -61,6 +62,7 @@ def commit(tx: Tx, draft: Draft, records: Records, leadership: Leadership) -> Wr
     for name, change in kept.items():
         if change.changed:
             jobs[name] = tx.put_job(change.job)
+            keep_profile(tx, change.before, change.job)
             for attempt in change.attempts:
                 tx.put_attempt(attempt)
             for event in change.events:

@@ -12,14 +12,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import inf
 
+from tenuto.forecast.profiles import with_profile
 from tenuto.forecast.rates import being_measured, next_to_measure, sizes_to_measure
 from tenuto.model.job import Contract, Ending, Job, Reply
 from tenuto.model.phase import PLACED, Phase
 from tenuto.settings import Learning
+from tenuto.store.base import Tx
 from tenuto.wire.worker import WORKER, WorkerSeen, WorkerState
 
 WAITING = -1
 """The generation of a job that is not at the size to be measured."""
+PROFILES = "profiles"
+"""The store's name for curves that were measured."""
 NO_STEPS = "no_steps_reported"
 """Why a job is declined whose command tells nothing of its steps."""
 
@@ -97,6 +101,12 @@ def rate_of(track: Track, now: float, settings: Learning) -> float | None:
     if many or long or (over and track.steps > 0.0 and track.seconds > 0.0):
         return track.steps / track.seconds
     return 0.0 if over else None
+
+
+def keep_profile(tx: Tx, before: Job, after: Job) -> None:
+    """Keep a curve whose measuring has ended, so that later jobs find it by the name of the profile or the job."""
+    if being_measured(before) and not being_measured(after) and after.curve and after.ending is None:
+        tx.set_meta(PROFILES, with_profile(tx.meta(PROFILES) or {}, after.spec, after.curve))
 
 
 class Learner:
