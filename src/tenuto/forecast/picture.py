@@ -256,7 +256,8 @@ def _what_to_ask_again(scene: Scene, jobs: Sequence[Job]) -> tuple[Any, frozense
         return scene.memory, frozenset()
     promised = promised_numbers(scene.memory)
     void = {job.number for job in jobs if job.number in promised and _is_void(job)}
-    again = frozenset(job.number for job in jobs if _needs_answer(job, job.number in promised - void))
+    valid = promised - void
+    again = frozenset(job.number for job in jobs if _needs_answer(job, job.number in valid))
     return forgetting(scene.memory, void), again
 
 
