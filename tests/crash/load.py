@@ -1,4 +1,4 @@
-"""Users who never rest: they submit, scale, pause and cancel from several threads while the platform is being killed."""
+"""Users who never rest: they submit, scale, pause and cancel while the platform is being killed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from random import Random
 from threading import Event, Lock, Thread
 from typing import Any
 
+from tests.e2e.platform import Platform
+
 from tenuto.client import Client
 from tenuto.errors import Conflict, Unreachable
-from tests.e2e.platform import Platform
 
 TOY = Path(__file__).with_name("toy.py")
 FAILS = 5
@@ -104,7 +105,9 @@ class Users:
 
     def _scale(self, client: Client, random: Random) -> None:
         if job := self._one(random):
-            client.scale(job, random.choice([{"delta": 1}, {"delta": -1}, {"workers": 2}, {"workers": "auto"}]))
+            client.scale(
+                job, random.choice([{"delta": 1}, {"delta": -1}, {"workers": 2}, {"workers": "auto"}])
+            )
 
     def _cancel(self, client: Client, random: Random) -> None:
         if job := self._one(random):

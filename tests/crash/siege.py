@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from threading import Event
 from typing import Any
 
 import psutil
-
-from tenuto.store.base import Store
 from tests.crash.ledger import Ledger
 from tests.crash.load import FAILS, Users
 from tests.e2e.platform import Platform, eventually
+
+from tenuto.errors import Conflict
+from tenuto.store.base import Store
+from tenuto.store.open import open_store
 
 Json = dict[str, Any]
 ENDED = {"succeeded", "failed", "cancelled", "lost", "declined"}
@@ -114,8 +117,6 @@ class Siege:
             assert ended or alive.get(name) == pid, f"{name} was process {pid}, now {alive.get(name)}"
 
     def _check_term(self) -> None:
-        from tenuto.store.open import open_store
-
         store: Store = open_store(f"sqlite:///{self.platform.home / 'store.sqlite'}")
         try:
             told = store.read(lambda tx: tx.meta("leadership"))
@@ -128,9 +129,9 @@ class Siege:
     def conclude(self) -> None:
         """Let everything come to its end, and reckon up."""
         with self.platform.client(patience=20.0) as client:
-            for job in self.users.accepted.values():
-                with suppress(Exception):
-                    client.act(job, "resume")
+            for id in self.users.accepted.values():  # noqa: A001
+                with suppress(Conflict):
+                    client.act(id, "resume")
 
             def all_ended() -> list[Json]:
                 jobs = list(_pages(lambda cursor: client.jobs(limit=100, cursor=cursor)))
@@ -187,7 +188,7 @@ def _check_events(events: list[Json], jobs: list[Json]) -> None:
     assert numbers == list(range(1, len(numbers) + 1)), "an event is missing"
     for job in jobs:
         chain = [event for event in events if event["job"] == job["id"] and event["kind"] == "phase"]
-        for earlier, later in zip(chain, chain[1:], strict=False):
+        for earlier, later in pairwise(chain):
             assert earlier["after"] == later["before"], (earlier, later)
         assert any(event["kind"] == "submitted" and event["job"] == job["id"] for event in events), job
 

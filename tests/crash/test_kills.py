@@ -7,7 +7,6 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
-
 from tests.crash.siege import Siege
 
 Besiege = Callable[..., Siege]
@@ -41,7 +40,11 @@ def test_two_hundred_kills(besiege: Besiege) -> None:
     for seed in range(first, first + max(kills // 20, 1)):
         siege = besiege(seed, "--policy", POLICIES[seed % len(POLICIES)])
         random = Random(seed)
-        acts = [siege.kill_server] * 6 + [siege.kill_supervisor] * 2 + [siege.kill_workers, siege.kill_everything]
+        acts = (
+            [siege.kill_server] * 6
+            + [siege.kill_supervisor] * 2
+            + [siege.kill_workers, siege.kill_everything]
+        )
         for _ in range(min(kills, 20)):
             random.choice(acts)()
         siege.conclude()

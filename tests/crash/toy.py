@@ -20,7 +20,7 @@ DRAINED = 143
 def write(kind: str, **more: object) -> None:
     """One line, written at once."""
     line = json.dumps({"kind": kind, "pid": os.getpid(), "at": time.time(), **more}) + "\n"
-    file = os.open(os.path.join(LEDGER, NAME), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    file = os.open(f"{LEDGER}/{NAME}", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     os.write(file, line.encode())
     os.close(file)
 
@@ -28,7 +28,7 @@ def write(kind: str, **more: object) -> None:
 def take_slot() -> int:
     """Lock the slot's file, or write down that somebody else has it."""
     place = f"slot-{os.environ['TENUTO_NODE']}-{os.environ['TENUTO_SLOT']}"
-    file = os.open(os.path.join(LEDGER, place), os.O_WRONLY | os.O_CREAT, 0o600)
+    file = os.open(f"{LEDGER}/{place}", os.O_WRONLY | os.O_CREAT, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.e2e.platform import Platform
 
 from tenuto.client import Client
-from tests.e2e.platform import Platform
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,9 @@ def a_job(name: str, run: str | list[str], **more: Any) -> dict[str, Any]:
     return {"name": name, "run": run, "grace": 5, **more}
 
 
-def a_toy(name: str, directory: Path, *, steps: int = 100_000, workers: str = "1..4", **more: Any) -> dict[str, Any]:
+def a_toy(
+    name: str, directory: Path, *, steps: int = 100_000, workers: str = "1..4", **more: Any
+) -> dict[str, Any]:
     """The elastic toy of the examples: a step takes one worker 10 ms."""
     return a_job(
         name,

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,11 +24,11 @@ from tenuto.client import Client
 T = TypeVar("T")
 Json = dict[str, Any]
 PROGRAM = (sys.executable, "-c", "from tenuto.cli.main import main; main()")
-HANG = 60.0
+HANG = 30.0
 """Seconds after which something that should happen is taken for something that never will."""
 
 
-def eventually(look: Callable[[], T], what: str, *, within: float = HANG) -> T:
+def eventually(look: Callable[[], T | None], what: str, *, within: float = HANG) -> T:
     """Wait until `look` gives something true."""
     until = time.monotonic() + within
     while True:
@@ -153,7 +153,7 @@ class Platform:
 
     def workers(self) -> dict[str, psutil.Process]:
         """The first process of each worker, by `job.generation.role.rank`."""
-        found = {}
+        found: dict[str, psutil.Process] = {}
         for process in self.processes():
             try:
                 told = process.environ()
@@ -199,14 +199,6 @@ class Platform:
             self._forget()
         while living := self.processes():
             for process in living:
-                with _gone():
+                with suppress(psutil.NoSuchProcess):
                     process.kill()
             psutil.wait_procs(living, timeout=5)
-
-
-@contextmanager
-def _gone() -> Iterator[None]:
-    try:
-        yield
-    except psutil.NoSuchProcess:
-        pass

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.e2e.jobs import FOREVER, a_job, a_toy
+from tests.e2e.platform import Platform, eventually
 
 from tenuto.client import Client
 from tenuto.errors import Conflict
-from tests.e2e.jobs import FOREVER, a_job, a_toy
-from tests.e2e.platform import Platform, eventually
 
 
 def ranks(platform: Platform, job: str) -> dict[str, int]:
@@ -25,7 +25,24 @@ def ranks(platform: Platform, job: str) -> dict[str, int]:
 
 
 def printed(client: Client, job: str, **query: object) -> str:
-    return str(client.logs(job, **query)["text"])
+    """What came of a job's output, once all of it has."""
+
+    def whole() -> list[dict[str, str]]:
+        pieces = client.logs(job, **query)["parts"]
+        return pieces if pieces and all(piece["ended"] for piece in pieces) else []
+
+    return "".join(piece["text"] for piece in eventually(whole, "the whole log is there"))
+
+
+def first_step(client: Client, job: str, *, workers: int) -> int:
+    """Where the toy went on, once it runs with so many workers."""
+    begins = f"{workers} workers go on from step "
+
+    def look() -> str | None:
+        parts = client.logs(job, rank=0)["parts"] if client.job(job)["workers"] == workers else []
+        return next((part["text"] for part in parts if part["text"].startswith(begins)), None)
+
+    return int(eventually(look, f"{workers} workers run").splitlines()[0].removeprefix(begins))
 
 
 class TestTheAnswer:
@@ -85,26 +102,18 @@ class TestScaling:
         self, platform: Platform, client: Client, tmp_path: Path
     ) -> None:
         job = client.submit(a_toy("elastisch", tmp_path))["id"]
-        platform.wait_for(job, "running")
+        begun_from = [first_step(client, job, workers=4)]
 
         for wish, size in (({"workers": 2}, 2), ({"delta": 1}, 3), ({"delta": -1}, 2)):
             client.scale(job, wish)
-            eventually(
-                lambda size=size: len(ranks(platform, job)) == size and client.job(job)["state"] == "running",
-                f"{size} workers run",
-            )
-            assert client.job(job)["workers"] == size
+            begun_from.append(first_step(client, job, workers=size))
+            assert len(ranks(platform, job)) == size
         client.scale(job, {"workers": "auto"})
-        assert client.job(job)["pin"] is None
 
-        saved = [
-            int(line.rpartition(" ")[2])
-            for generation in range(1, client.job(job)["generation"] + 1)
-            for line in printed(client, job, rank=0, generation=generation).splitlines()
-            if "go on from step" in line
-        ]
-        assert len(saved) >= 4
-        assert saved == sorted(saved)
+        assert client.job(job)["pin"] is None
+        assert begun_from == sorted(begun_from)
+        kinds = [event["kind"] for event in client.events(job=job)["items"]]
+        assert kinds.count("pinned") == 4
 
     def test_a_size_out_of_range_is_refused_and_changes_nothing(
         self, platform: Platform, client: Client, tmp_path: Path
@@ -152,7 +161,9 @@ class TestTheCommand:
         ended = platform.wait_for(job, "failed")
 
         assert (ended["exit_code"], ended["restarts"]["failures"]) == (7, 2)
-        assert [printed(client, job, generation=number).splitlines()[0] for number in (1, 2)] == ["versuch"] * 2
+        assert [printed(client, job, generation=number).splitlines()[0] for number in (1, 2)] == [
+            "versuch"
+        ] * 2
 
     def test_too_much_memory_is_told_as_the_reason(self, platform: Platform, client: Client) -> None:
         eat = [sys.executable, "-S", "-c", "x = bytearray(400 << 20); import time; time.sleep(60)"]

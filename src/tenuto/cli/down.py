@@ -19,6 +19,7 @@ from tenuto.cli.plan import Plan
 from tenuto.cli.printing import print_json, say
 from tenuto.cli.up import STORE
 from tenuto.client import Client
+from tenuto.engines.identity import ProcessIdentity
 from tenuto.errors import Told, Unreachable
 from tenuto.model.phase import PLACED
 
@@ -78,10 +79,12 @@ def _confirm(cluster: dict[str, Any], yes: bool) -> None:
 
 
 def _await_end(home: Home, client: Client, until: float) -> None:
-    """Tell how many workers are left until the server has ended."""
+    """Tell how many workers are left until the server has ended, and its process with it."""
     client.patience = 0.0
+    last = home.server_file()
+    process = ProcessIdentity.of(last.pid) if last and last.pid else None
     told = -1
-    while home.is_served():
+    while home.is_served() or (process and process.alive()):
         try:
             left = client.cluster()["slots"]["used"]
         except Unreachable:

@@ -52,7 +52,7 @@ class Plan:
         """Refuse what cannot be, before anything is changed."""
         self.local.check()
         policy = self.settings().scheduling.policy
-        if policy != Scheduling.policy:
+        if policy != Scheduling().policy:
             from tenuto.plugins import policy_called  # takes half a second
 
             policy_called(policy)
