@@ -129,7 +129,7 @@ def test_a_mistake_on_line_7_is_told_with_line_7(line: str, problem: str, place:
         ("a: &a [*a]\n", "a value contains itself"),
         ("? [a]\n: b\n", "a key is a list or a mapping"),
         ("<<: 3\nrun: a\n", "<< wants a mapping"),
-        ("a: " + "[" * 3000, "the brackets are nested too deeply"),
+        ("a: " + "[" * 700, "the brackets are nested too deeply"),
         ("run: !!python/object/apply:os.system [ls]\n", "has no meaning here"),
         ("run: !!binary aGk=\nname: !x y\n", "could not determine a constructor"),
         ("x: \x00", "this is not YAML"),

@@ -153,7 +153,10 @@ def _in_editor(spec: Mapping[str, Any], old: Json) -> dict[str, Any] | None:
         say(f"What you wrote is kept in {path}")
         raise error if isinstance(error, TenutoError) else _several(path) from None
     path.unlink()
-    return found if "workdir" in job.written.values else {k: v for k, v in found.items() if k != "workdir"}
+    # A job file's own name and place complete what it leaves out; this one's mean nothing.
+    if "workdir" not in job.written.values:
+        del found["workdir"]
+    return {**found, "name": job.written.values.get("name", old["name"])}
 
 
 def _content(text: str) -> str:

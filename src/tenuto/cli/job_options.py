@@ -46,6 +46,10 @@ SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Any key of a job file: --set retry=2; repeatable."),
 ]
+FreshOption = Annotated[
+    bool,
+    typer.Option("--fresh", help="Delete your earlier jobs of this name that have ended, with their logs."),
+]
 PatienceOption = Annotated[
     str | None,
     typer.Option("--patience", metavar="TIME", help="If no server answers, try for so long: 5m."),

@@ -11,7 +11,7 @@ import typer
 from tenuto.cli.connect import JobArgument, JsonOption, ServerOption, connect
 from tenuto.cli.log_follow import LogReader, Which, follow_logs, print_logs
 from tenuto.cli.log_view import LogView
-from tenuto.cli.printing import print_json
+from tenuto.cli.printing import print_json, say
 from tenuto.errors import InputInvalid
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ def logs(
     tail: Annotated[
         int | None, typer.Option("--tail", "-n", min=0, help="Only the last lines of the newest generation.")
     ] = None,
-    raw: Annotated[bool, typer.Option("--raw", help="The bytes as they came, without names.")] = False,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="As it was printed: no names, no lines put together.")
+    ] = False,
     server: ServerOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -53,8 +55,10 @@ def logs(
         reader = LogReader(client, found["id"], LogView(sys.stdout, raw=raw), which)
         if follow:
             _follow(reader, found)
-        else:
+        elif found["generation"]:
             print_logs(reader, found)
+        else:
+            say(f"{found['name']} is {found['state']}; nothing was printed yet.")
 
 
 def _as_json(client: Client, job: Json, which: Which) -> Json:

@@ -13,10 +13,10 @@ from tenuto.cli import job_options as options
 from tenuto.cli.connect import ServerOption, connect
 from tenuto.cli.log_follow import LogReader, follow_logs
 from tenuto.cli.log_view import LogView
-from tenuto.cli.printing import console, say
+from tenuto.cli.printing import console, print_json, say
 from tenuto.cli.submit import seconds_of, submit_all
 from tenuto.cli.verdict import REFUSED, await_verdict, print_verdict, refused
-from tenuto.errors import TenutoError
+from tenuto.errors import InputInvalid, TenutoError
 from tenuto.wire.job_file import from_command
 
 if TYPE_CHECKING:
@@ -48,11 +48,13 @@ def run(
     labels: options.LabelOption = None,
     after: options.AfterOption = None,
     settings: options.SetOption = None,
+    fresh: options.FreshOption = False,
     detach: Annotated[
         bool, typer.Option("--detach", "-d", help="Return after the answer; see tenuto logs -f.")
     ] = False,
     patience: options.PatienceOption = None,
     server: ServerOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="With --detach: print the job as JSON.")] = False,
 ) -> None:
     """Submit a command, show what it prints, and end as it ends.
 
@@ -68,14 +70,26 @@ def run(
         labels=labels or (),
         set=settings or (),
     )
+    if as_json and not detach:
+        raise InputInvalid(
+            "standard output belongs to what the job prints", remedy="Give --detach with --json"
+        )
     job = from_command(command, {})
     job = job.changed(wishes.over(dict(job.values))).checked()
     with connect(server, patience=seconds_of(patience)) as client:
-        [made] = submit_all(client, [job])
-        raise typer.Exit(_attended(client, made, detach=detach))
+        [made] = submit_all(client, [job], fresh=fresh)
+        if not detach:
+            raise typer.Exit(_attended(client, made))
+        made = await_verdict(client, made)
+    if as_json:
+        print_json(made)
+    else:
+        print_verdict(made, console())
+    if refused(made):
+        raise typer.Exit(REFUSED)
 
 
-def _attended(client: Client, job: Json, *, detach: bool) -> int:
+def _attended(client: Client, job: Json) -> int:
     """Stay with a job to its end; returns what this program shall end with."""
     # Only what the job prints goes to standard output.
     messages = console(error=True)
@@ -84,8 +98,6 @@ def _attended(client: Client, job: Json, *, detach: bool) -> int:
         print_verdict(job, messages)
         if refused(job):
             return REFUSED
-        if detach:
-            return 0
         return _exit_code(_followed(client, job))
     except KeyboardInterrupt:
         return _interrupted(client, job)

@@ -13,6 +13,7 @@ from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.printing import console, print_json, say
 from tenuto.cli.verdict import REFUSED, await_verdict, print_verdict, refused
 from tenuto.errors import InputInvalid, TenutoError
+from tenuto.model.phase import ENDED
 from tenuto.wire.hosts_file import on_nodes
 from tenuto.wire.job_file import WrittenJob, from_command, in_order, read_jobs
 from tenuto.wire.quantities import Unusable, duration
@@ -65,6 +66,7 @@ def submit(
     labels: options.LabelOption = None,
     after: options.AfterOption = None,
     settings: options.SetOption = None,
+    fresh: options.FreshOption = False,
     detach: Annotated[
         bool, typer.Option("--detach", "-d", help="Print the id and do not wait for the answer.")
     ] = False,
@@ -97,7 +99,7 @@ def submit(
     )
     jobs = in_order(_jobs(files or [], ctx.meta.get(COMMAND), wishes))
     with connect(server, patience=seconds_of(patience)) as client:
-        made = submit_all(client, jobs)
+        made = submit_all(client, jobs, fresh=fresh)
         if detach:
             _print_ids(made, as_json)
             return
@@ -122,12 +124,14 @@ def _jobs(files: Sequence[str], command: Sequence[str] | None, wishes: options.W
     return [job.changed(wishes.over(dict(job.values))).checked() for job in written]
 
 
-def submit_all(client: Client, jobs: Sequence[WrittenJob]) -> list[Json]:
+def submit_all(client: Client, jobs: Sequence[WrittenJob], *, fresh: bool = False) -> list[Json]:
     """Send the jobs in turn; each that waits for another of them gets its id."""
     made: dict[str, Json] = {}
     try:
         for job in jobs:
             made[job.name] = _submitted(client, job, made)
+            if fresh:
+                delete_earlier(client, made[job.name])
     except (TenutoError, KeyboardInterrupt):
         if made:
             say(f"Submitted before that: {', '.join(job['id'] for job in made.values())}")
@@ -144,6 +148,14 @@ def _submitted(client: Client, job: WrittenJob, made: dict[str, Json]) -> Json:
         return client.scale(sent["id"], {"nodes": nodes}) if nodes else sent
     except InputInvalid as error:
         raise job.blamed(error) from None
+
+
+def delete_earlier(client: Client, job: Json) -> None:
+    """Forget the ended jobs of the same name and owner; the new one is safely stored by now."""
+    query = {"name": job["name"], "owner": job["owner"], "state": sorted(ENDED), "limit": 500}
+    while earlier := [one["id"] for one in client.jobs(**query)["items"] if one["id"] != job["id"]]:
+        for id_ in earlier:
+            client.delete(id_)
 
 
 def _answered(client: Client, job: Json, *, show: bool) -> Json:

@@ -201,7 +201,8 @@ def test_a_job_can_be_edited_before_it_is_submitted_again(
 ) -> None:
     site.add_job("k1", "훈련", spec={"env": {"A": "1"}, "steps": 100.0})
     monkeypatch.setenv(
-        "EDITOR", an_editor(tmp_path, "sed -i -e 's/A: .*/A: zwei/' -e '/^total/,/steps/d' \"$1\"")
+        "EDITOR",
+        an_editor(tmp_path, "sed -i -e 's/A: .*/A: zwei/' -e '/^total/,/steps/d' -e '/^name/d' \"$1\""),
     )
     monkeypatch.delenv("VISUAL", raising=False)
 

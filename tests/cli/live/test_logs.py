@@ -172,5 +172,13 @@ def test_following_survives_a_restart_of_the_server(
         assert follower.ends() == "before\nmeanwhile\nProgram exit with code 0\n"
 
 
+def test_a_job_that_never_began_has_nothing_to_show(site: Site) -> None:
+    site.add_job("k1", "학습")
+
+    result = tenuto("logs", "학습")
+
+    assert (result.stdout, result.stderr) == ("", "학습 is queued; nothing was printed yet.\n")
+
+
 def test_json_and_follow_exclude_each_other(job: Site) -> None:
     assert tenuto("logs", "-f", "train", "--json").exit_code == 2

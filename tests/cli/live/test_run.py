@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from contextlib import AbstractContextManager
@@ -75,9 +76,18 @@ def test_detached_it_returns_after_the_answer(site: Site) -> None:
         result = tenuto("run", "-d", "--name", "훈련", "--", "python", "train.py")
 
     assert result.exit_code == 0
-    assert "훈련" in result.stderr
+    assert "훈련" in result.stdout
     [job] = site.jobs()
     assert job.spec.run == ("python", "train.py")
+
+
+def test_detached_it_can_speak_json(site: Site) -> None:
+    with site.answering(declined):
+        result = tenuto("run", "-d", "--json", "--", "python", "train.py")
+
+    assert result.exit_code == 3
+    assert json.loads(result.stdout)["state"] == "declined"
+    assert tenuto("run", "--json", "--", "ls").exit_code == 2
 
 
 def test_the_first_interruption_cancels_the_job_and_waits(

@@ -181,6 +181,23 @@ def test_a_host_file_pins_the_workers_to_nodes(site: Site) -> None:
     assert job.pin.nodes == {"node-0": 1, "node-1": 2}
 
 
+def test_a_fresh_start_deletes_the_earlier_runs_of_this_job_and_no_other(site: Site) -> None:
+    ended = {"phase": Phase.FAILED, "ended_at": 1.0}
+    site.add_job("k1", "train", **ended)
+    site.add_job("k2", "train")
+    site.add_job("k3", "train", owner="lee", **ended)
+    site.add_job("k4", "other", **ended)
+    for key in ("k1", "k2", "k3", "k4"):
+        site.prints(key, "old\n")
+
+    new = ok("submit", "--detach", "--fresh", "--name", "train", "--", "ls").strip()
+
+    left = [job["id"] for job in as_json("ps", "--all")["items"]]
+    assert left == [new, "k4", "k3", "k2"]
+    assert [bool(site.logs.workers(key)) for key in ("k1", "k2", "k3", "k4")] == [False, True, True, True]
+    assert [event["job"] for event in as_json("events", "--kind", "deleted")["items"]] == ["k1"]
+
+
 def test_while_the_controller_compiles_the_user_is_told(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     site.store.write(lambda tx: tx.set_meta("controller", {"state": "compiling", "at": 0.0}))
     real = verdict.reason_to_wait
