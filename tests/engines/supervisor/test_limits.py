@@ -20,7 +20,7 @@ shared = bytearray(64 << 20)
 for _ in range(2):
     if os.fork() == 0:
         break
-os.write(1, b"ready\\n")
+os.write(1, b"ready" + bytes([10]))
 sys.stdin.read()
 '''
 subprocess.run([sys.executable, "-c", program])

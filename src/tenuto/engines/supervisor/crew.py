@@ -104,11 +104,13 @@ class Crew:
                 self._look_for_death(worker)
         self._mind_memory()
 
-    def look_at_reports(self) -> None:
-        """See how far the workers are."""
+    def look_around(self) -> None:
+        """See how far the workers are, and whether a ring was missed."""
         for worker in self:
             if worker.end is None:
                 worker.look_at_report()
+                worker.look()
+                self._after_look(worker)
 
     def _take_on(self, worker: Worker) -> None:
         self._workers[worker.order.id] = worker

@@ -19,6 +19,7 @@ import fcntl
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -248,7 +249,7 @@ class Records:
 
     def forget(self, files: WorkerFiles) -> None:
         """Delete a worker's record, all at once as far as anybody can see."""
-        files.directory.rename(self._trash / files.name)
+        files.directory.rename(self._trash / f"{files.name}.{time.monotonic_ns()}")
         self._empty_trash()
 
     def sign_in(self) -> None:

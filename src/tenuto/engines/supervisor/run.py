@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import tenuto
 from tenuto.engines.inventory import LOOPBACK, find_slots, own_address
@@ -33,7 +34,7 @@ def run(options: SupervisorOptions) -> int:
     if not options.server and options.server_file is None:
         raise InputInvalid("it is not clear where the server is", remedy="Give its URL or a file with it")
     slots = find_slots(options.slots)
-    records = Records(options.directory)
+    records = _open_records(options.directory)
     try:
         records.sign_in()
         hello = Hello(
@@ -52,6 +53,15 @@ def run(options: SupervisorOptions) -> int:
     finally:
         records.close()
     return 0
+
+
+def _open_records(directory: Path) -> Records:
+    try:
+        return Records(directory)
+    except OSError as error:
+        raise InputInvalid(
+            f"the directory {directory} cannot be used: {error.strerror}", remedy="Give another", field="dir"
+        ) from None
 
 
 def _address(options: SupervisorOptions) -> str:

@@ -40,8 +40,9 @@ class Superseded(Exception):
 class Refused(Exception):
     """The server does not want what we say; saying it again is no use."""
 
-    def __init__(self, why: Told) -> None:
+    def __init__(self, why: Told, status: int) -> None:
         self.why = why
+        self.status = status
         super().__init__(str(why))
 
 
@@ -53,8 +54,14 @@ class Server:
         """When the server last answered; at the beginning, when we began to wait for it."""
         self._options = options
         self._url = ""
+        self._here = False
         self._token = ""
         self._http = _client(options.server)
+
+    @property
+    def longest_pause(self) -> float:
+        """Seconds between two attempts to reach it; asking on this machine disturbs nobody."""
+        return 1.0 if self._here else 5.0
 
     def hello(self, hello: Hello) -> Welcome:
         """Introduce this node, with the address and the token as they are written now."""
@@ -90,9 +97,9 @@ class Server:
         except (OSError, ValueError) as error:
             raise Away(f"the server's address or token cannot be read: {error}") from None
         if url != self._url:
-            self._url, self._http = url, _client(url)
+            self._url, self._http, self._here = url, _client(url), _is_here(url)
         if not self._token.isascii() or not self._token.isprintable():
-            raise Refused(NotAllowed(f"what is in {self._options.token_file} is no token"))
+            raise Refused(NotAllowed(f"what is in {self._options.token_file} is no token"), 401)
 
     def _ask(self, answer: type[T], method: str, path: str, **request: Any) -> T:
         try:
@@ -120,14 +127,18 @@ class Server:
             self.heard_at = time.monotonic()
             raise SayHello if problem["code"] == "say_hello" else Superseded
         if status in (401, 403):
-            raise Refused(NotAllowed(problem["message"], remedy=problem["remedy"]))
+            raise Refused(NotAllowed(problem["message"], remedy=problem["remedy"]), status)
         if status == 426:
-            raise Refused(Conflict(problem["message"], code="protocol", remedy=problem["remedy"]))
+            raise Refused(Conflict(problem["message"], code="protocol", remedy=problem["remedy"]), status)
         if status == 404:
             remedy = "Check the address, and that server and node have the same version of tenuto"
-            raise Refused(NotFound(f"{self._url} is no tenuto server: {problem['message']}", remedy=remedy))
+            raise Refused(
+                NotFound(f"{self._url} is no tenuto server: {problem['message']}", remedy=remedy), status
+            )
         if 400 <= status < 500 and status not in (408, 425, 429):
-            raise Refused(Conflict(problem["message"], code=problem["code"], remedy=problem["remedy"]))
+            raise Refused(
+                Conflict(problem["message"], code=problem["code"], remedy=problem["remedy"]), status
+            )
         raise Away(f"{self._url} answered {status}: {problem['message']}")
 
 
@@ -143,15 +154,17 @@ def find_url(options: SupervisorOptions) -> str:
 
 
 def _client(url: str) -> httpx.Client:
-    parts = urlsplit(url)
-    # Certificates take long to load; whoever does not need them does without.
-    plain = parts.scheme != "https"
+    plain = urlsplit(url).scheme != "https"  # certificates take long to load, so only if they are needed
     return httpx.Client(
         headers={HEADER: PROTOCOL, "User-Agent": f"tenuto/{tenuto.__version__}"},
         timeout=httpx.Timeout(_PATIENCE, connect=_CONNECT),
-        trust_env=parts.hostname not in ("127.0.0.1", "localhost", "::1"),  # no proxy leads to this machine
+        trust_env=not _is_here(url),  # no proxy leads to this machine
         verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if plain else ssl.create_default_context(),
     )
+
+
+def _is_here(url: str) -> bool:
+    return urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
 
 
 def _problem(response: httpx.Response) -> dict[str, str]:

@@ -48,7 +48,10 @@ class Supervisor:
         """Orders that could not be written down yet."""
         self._waiting: tuple[WorkerOrder, ...] = ()
         self._ended = self._leaving = self._welcomed = False
+        self._left = False
         self._refusal: TenutoError | None = None
+        self._complaint = ""
+        """What the server said last instead of welcoming us."""
         self._told: tuple[WorkerSeen, ...] | None = None
         self._published = self._received = 0
         self._tell_at = 0.0
@@ -56,7 +59,6 @@ class Supervisor:
     def run(self) -> bool:
         """Work until told to end: False, and workers go on; or told to leave: True, and nothing is here any more."""
         self._link.start()
-        self._uploads.start()
         try:
             while not self._ended:
                 self._crew.wait(min(self._tell_at, self._silence_at()))
@@ -64,13 +66,14 @@ class Supervisor:
                 self._mind_silence()
                 self._converge()
                 self._tell()
-                self._ended = self._ended or self._may_leave()
+                self._left = self._may_leave()
+                self._ended = self._ended or self._left
         finally:
             self._link.end()
             self._uploads.end()
         if self._refusal is not None:
             raise self._refusal
-        return self._leaving
+        return self._left
 
     def end(self) -> None:
         """End soon; from a signal handler or another thread."""
@@ -105,7 +108,9 @@ class Supervisor:
                 self._not_welcome(message)
 
     def _settle_in(self, welcome: Welcome) -> None:
-        self._welcomed = True
+        if not self._welcomed:
+            self._uploads.start()
+        self._welcomed, self._complaint = True, ""
         try:
             self._records.remember(
                 heartbeat=welcome.heartbeat, dead_man=welcome.dead_man, spool_bytes=welcome.spool_bytes
@@ -141,7 +146,8 @@ class Supervisor:
             self._refusal, self._leaving, self._wanted = message.why, True, {}
         elif not self._welcomed and self._crew.all_gone:
             self._refusal, self._ended = message.why, True
-        else:
+        elif str(message.why) != self._complaint:
+            self._complaint = str(message.why)
             log.warning("the server refuses: %s", message.why)
 
     # what is done
@@ -185,7 +191,7 @@ class Supervisor:
         now = time.monotonic()
         due = now >= self._tell_at
         if due:
-            self._crew.look_at_reports()
+            self._crew.look_around()
         seen = self._seen()
         if not due and seen == self._told:
             return

@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 CHUNK = 256 << 10
 _TURN = 4
 """Pieces of one log before it is the next one's turn."""
+_NEVER_WANTED = (413, 422)
+"""Answers after which a piece is left out; whatever else is the matter may pass."""
 _EVERY = 0.25
 """Seconds between two looks at the logs of running workers."""
 
@@ -76,6 +78,8 @@ class _Upload:
     end: int | None = None
     """Where the log ends, once the worker has."""
     done: bool = False
+    troubles: int = 0
+    """How often in a row the server could not take a piece."""
 
 
 class Uploads:
@@ -121,10 +125,10 @@ class Uploads:
             self._uploads.pop(worker, None)
 
     def _run(self) -> None:
-        backoff = Backoff(self._ended)
+        backoff = Backoff(self._server, self._ended)
         while not self._ended.is_set():
             try:
-                busy = max(map(self._advance, self._open_uploads()), default=False)
+                busy = [self._advance(upload) for upload in self._open_uploads()]
             except (Away, SayHello, Superseded):
                 backoff.wait()
             except Exception:
@@ -132,12 +136,14 @@ class Uploads:
                 backoff.wait()
             else:
                 backoff.reset()
-                if not busy:
+                if not any(busy):
                     self._rest()
 
     def _open_uploads(self) -> list[_Upload]:
+        """Those that had trouble come last, so that they do not keep the others waiting."""
         with self._changed:
-            return [upload for upload in self._uploads.values() if not upload.done]
+            open_ones = [upload for upload in self._uploads.values() if not upload.done]
+        return sorted(open_ones, key=lambda upload: upload.troubles)
 
     def _rest(self) -> None:
         """Wait a moment if some worker may be printing, or until there is one."""
@@ -158,15 +164,18 @@ class Uploads:
         return True
 
     def _send(self, upload: _Upload, begin: int, data: bytes) -> None:
+        upload.troubles += 1
         try:
             wanted = self._server.put_log(self._node, upload.worker, begin, data)
         except Refused as error:
+            if error.status not in _NEVER_WANTED:
+                raise Away(str(error)) from None
             log.warning("a piece of the log of %s is not wanted: %s", upload.worker, error)
             wanted = begin + len(data)
         if wanted <= upload.at < begin:
             log.warning("the server wants bytes of the log of %s that are gone", upload.worker)
             self._complete(upload)
-        upload.at = wanted
+        upload.at, upload.troubles = wanted, 0
         upload.parts.drop_before(wanted)
 
     def _complete(self, upload: _Upload) -> None:
