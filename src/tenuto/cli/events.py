@@ -12,7 +12,7 @@ import typer
 
 from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.humane import clock, parsed
-from tenuto.cli.printing import console, print_json, print_json_line, table_of
+from tenuto.cli.printing import console, print_json, print_json_line, print_list, table_of
 from tenuto.cli.read_reply import events_of
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _print(page: Json, as_json: bool) -> None:
     if as_json:
         print_json(page)
     else:
-        console().print(table_of(COLUMNS, _rows(page["items"])))
+        print_list(table_of(COLUMNS, _rows(page["items"])))
 
 
 def _follow(client: Client, query: Json, found: list[Json], as_json: bool) -> None:

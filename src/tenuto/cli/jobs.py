@@ -12,7 +12,7 @@ import typer
 from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.job_tables import jobs_table
 from tenuto.cli.pairs import pairs
-from tenuto.cli.printing import console, print_json, say
+from tenuto.cli.printing import console, print_json, print_list, say
 from tenuto.cli.read_reply import job_of
 from tenuto.errors import InputInvalid
 from tenuto.model.phase import ENDED, Phase
@@ -64,7 +64,7 @@ def ps(
     if as_json:
         print_json(page)
         return
-    console().print(_table(page, wide))
+    print_list(_table(page, wide))
     if page["next"]:
         say(f"There are more: tenuto ps … --cursor {page['next']}")
 

@@ -20,6 +20,11 @@ def console(*, error: bool = False) -> Console:
     return made if made.is_terminal else Console(stderr=error, highlight=False, width=WIDE)
 
 
+def print_list(table: Table) -> None:
+    """A list with a line for each thing; a terminal wraps long lines better than narrow columns can be read."""
+    Console(highlight=False, width=WIDE).print(table, crop=False)
+
+
 def say(message: str) -> None:
     """A remark that is no result: it goes to standard error."""
     Console(stderr=True, soft_wrap=True, highlight=False).print(Text(message))
@@ -41,7 +46,7 @@ def table_of(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
     """A list for people. Everything is text, not markup: names may contain square brackets."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
-        table.add_column(column, overflow="fold", no_wrap=column in ("id", "state", "age"))
+        table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     return table

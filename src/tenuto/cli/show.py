@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tenuto.cli.connect import JobArgument, JsonOption, ServerOption, connect
 from tenuto.cli.job_tables import attempts_table, job_facts
-from tenuto.cli.printing import console, print_json
+from tenuto.cli.printing import console, print_json, print_list
 from tenuto.cli.read_reply import attempts_of, job_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def show(job: JobArgument, server: ServerOption = None, as_json: JsonOption = Fa
     out.print(job_facts(job_of(found), now))
     if attempts:
         out.print()
-        out.print(attempts_table(attempts_of(attempts[-NEWEST:]), now))
+        print_list(attempts_table(attempts_of(attempts[-NEWEST:]), now))
     if len(attempts) > NEWEST:
         out.print(f"… and {len(attempts) - NEWEST} earlier ones, which --json lists")
     out.print()
