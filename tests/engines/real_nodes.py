@@ -66,6 +66,10 @@ class Machine:
         """The pid of the node's supervisor."""
         return int(json.loads((self.nodes[node] / WHO).read_bytes())["pid"])
 
+    def obeyed(self, node: str) -> int:
+        """The newest term that the node's supervisor has obeyed."""
+        return int(json.loads((self.nodes[node] / "state.json").read_bytes())["term"])
+
     def all_there(self) -> None:
         """Wait until both nodes are seen; one that has left by order comes back."""
 

@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from tests.contracts.engine_contract import FIRST, EngineContract, Stage
+from tests.contracts.engine_contract import FIRST, HANG, SECOND, EngineContract, Stage
 from tests.engines.builders import an_id, an_order
 from tests.engines.real_nodes import Machine, RealStage, a_machine, until
 
@@ -97,3 +97,16 @@ def test_a_server_that_comes_back_elsewhere_finds_the_workers_as_they_are(tmp_pa
         after.let_exit(worker, 5)
         until(lambda: machine.engine.observe().workers[worker].exit_code == 5, "its end is seen")
         assert list(after.starts()) == [worker]
+
+
+def test_a_node_that_was_removed_while_the_server_was_away_leaves_when_it_is_heard_of(tmp_path: Path) -> None:
+    with a_machine(tmp_path) as machine:
+        machine.all_there()
+        until(lambda: machine.obeyed(FIRST) == 1, "the node has obeyed somebody")
+
+        machine.restart_server()
+        machine.engine.want(2, [])
+        machine.engine.forget_node(FIRST)
+
+        assert machine.keeper.ended([FIRST], HANG) == []
+        until(lambda: set(machine.engine.observe().nodes) == {SECOND}, "only the other node is there")

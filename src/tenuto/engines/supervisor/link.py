@@ -10,7 +10,7 @@ import logging
 import random
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tenuto.engines.supervisor.server import Away, Refused, SayHello, Server, Superseded
 from tenuto.errors import Conflict, Told
@@ -130,6 +130,7 @@ class Link:
         """Say hello, unless that was done after greeting number `lost`; returns the number of the last one."""
         with self._greeting:
             if self._greeted <= lost:
+                self._hello = replace(self._hello, obeyed=max(self._hello.obeyed, self._known.term))
                 welcome = self._server.hello(self._hello)
                 self._greeted += 1
                 self._known = _NO_ORDERS

@@ -43,6 +43,7 @@ def run(options: SupervisorOptions) -> int:
             slots=slots,
             address=options.address or _address(options),
             version=tenuto.__version__,
+            obeyed=records.state.term,
             labels=options.labels,
         )
         records.remember(session=hello.session)
