@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.server.serving import NOW, Served
+from tests.server.serving import NOW, Served, a_server
 from tests.store.records import an_attempt
 
 from tenuto.server.utf8 import whole_characters
@@ -28,6 +29,20 @@ def attempted(server: Served, job: str, **fields: Any) -> None:
 def parts(server: Served, job: str, **query: Any) -> list[Any]:
     found: list[Any] = server.get(f"/jobs/{job}/logs", **query)["parts"]
     return found
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One server for all: every test has jobs of its own."""
+    with a_server(tmp_path_factory.mktemp("server")) as served:
+        yield served
+
+
+@pytest.fixture
+def server(shared: Served) -> Served:
+    """The server, at the time at which every test begins."""
+    shared.clock.now = NOW
+    return shared
 
 
 @pytest.fixture

@@ -45,6 +45,4 @@ def _answer(seen: View, job: Job, deadline: float) -> Contract:
     from tenuto.forecast.changes import admissible  # loads compiled kernels
 
     policy = seen.rule.policy()
-    # A job that waits a little after a failure is asked about as if it were ready.
-    ready = replace(job, not_before=0.0)
-    return admissible(seen.with_job(ready).scene(policy), ready, deadline, policy)
+    return admissible(seen.scene(policy), replace(job, not_before=0.0), deadline, policy)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from enum import StrEnum
 from typing import Annotated
 
@@ -120,50 +121,63 @@ async def show_job(
     timeout: Annotated[float, Query(ge=0, le=60, description="Seconds to wait at most.")] = 20.0,
 ) -> JobOut:
     """Show a job, at once or when what is waited for has come."""
-    job = await run_in_threadpool(here.store.read, lambda tx: job_called(tx, ref))
-    if wait is not None and not _has_come(job, wait):
-        job = await _waited(here, job, wait, timeout)
-    return await run_in_threadpool(shown_now, here, job)
+    job, answer = await run_in_threadpool(_look, here, ref)
+    if wait is None or _has_come(job, wait):
+        return answer
+    return await _waited(here, job.id, wait, timeout)
+
+
+def _look(here: Platform, ref: str) -> tuple[Job, JobOut]:
+    """A job, and as it is shown."""
+
+    def look(tx: Tx) -> tuple[Job, JobOut]:
+        job = job_called(tx, ref)
+        return job, shown(tx, job, here.clock())
+
+    return here.store.read(look)
 
 
 def _has_come(job: Job, wait: Until) -> bool:
     return job.phase in ENDED if wait is Until.END else job.phase is not Phase.SUBMITTED
 
 
-async def _waited(here: Platform, job: Job, wait: Until, seconds: float) -> Job:
+async def _waited(here: Platform, id_: str, wait: Until, seconds: float) -> JobOut:
     """The job when what is waited for has come, or when the time is up."""
-    id_ = job.id
-    with here.bell.watch(id_) as changed:
-        try:
-            async with asyncio.timeout(seconds):
-                while True:
-                    job = await run_in_threadpool(here.store.read, lambda tx: job_called(tx, id_))
-                    if _has_come(job, wait) or here.bell.closed:
-                        return job
-                    await changed.wait()
-                    changed.clear()
-        except TimeoutError:
-            return job
+    with here.bell.watch(id_) as changed, contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while not here.bell.closed:
+                job, answer = await run_in_threadpool(_look, here, id_)
+                if _has_come(job, wait):
+                    return answer
+                await changed.wait()
+                changed.clear()
+    return (await run_in_threadpool(_look, here, id_))[1]
 
 
 @router.patch("/{ref}", response_model=JobOut)
 def change_job(here: Here, who: Who, ref: Ref, edit: JobEdit) -> JobOut:
     """Change a job that has not ended: anything while it waits; deadline, priority and labels while it runs."""
-    now = here.clock()
+    asker = Asker(who, here.clock())
 
-    def foresee(seen: View) -> Edit:
+    def wanted(job: Job) -> Edit:
+        wishes.check_changeable(job, frozenset(edit.model_fields_set))
+        return edit_of(job, edit, asker.now)
+
+    def foresee(seen: View) -> tuple[Job, Edit]:
         assert seen.job is not None
-        wishes.check_changeable(seen.job, frozenset(edit.model_fields_set))
-        wanted = edit_of(seen.job, edit, now)
-        if "deadline" in wanted.named:
-            check_promisable(seen, wanted.deadline)
-        return wanted
+        found = wanted(seen.job)
+        check_promisable(seen, found.deadline)
+        return seen.job, found
 
-    def act(tx: Tx, seen: View, wanted: Edit) -> Job:
-        assert seen.job is not None
-        return wishes.change(tx, Asker(who, now), seen.job, wanted)
+    def act(tx: Tx) -> Job:
+        job = job_called(tx, ref)
+        return wishes.change(tx, asker, job, wanted(job))
 
-    return shown_now(here, foresee_then_write(here, ref, foresee, act))
+    if "deadline" not in edit.model_fields_set:
+        return shown_now(here, here.store.write(act))
+    return shown_now(
+        here, foresee_then_write(here, ref, foresee, lambda tx, found: wishes.change(tx, asker, *found))
+    )
 
 
 @router.post("/{ref}/pause", response_model=JobOut)

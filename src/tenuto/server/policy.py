@@ -37,16 +37,16 @@ def set_policy(here: Here, who: Who, wish: PolicyIn) -> PolicyOut:
     """Put another policy or other settings in force. Promises that would break are named, and it takes force."""
     asker = Asker(who, here.clock())
 
-    def foresee(seen: View) -> tuple[Rule, Sequence[Breach]]:
+    def foresee(seen: View) -> tuple[Rule, Rule, Sequence[Breach]]:
         rule = _wished(seen.rule, wish)
         broken = breaches.foreseen(seen, seen.with_rule(rule))
         if not wish.force:
             breaches.refuse(broken)
-        return rule, broken
+        return seen.rule, rule, broken
 
-    def act(tx: Tx, seen: View, found: tuple[Rule, Sequence[Breach]]) -> Rule:
-        rule, broken = found
-        _write(tx, asker, seen.rule, rule)
+    def act(tx: Tx, found: tuple[Rule, Rule, Sequence[Breach]]) -> Rule:
+        before, rule, broken = found
+        _write(tx, asker, before, rule)
         breaches.note(tx, asker, broken, f"the policy was set to {rule.scheduling.policy}")
         return rule
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter
@@ -31,30 +31,34 @@ def scale_job(here: Here, who: Who, ref: Ref, wish: ScaleIn) -> JobOut:
     """Pin a job's number of workers, or their places; `auto` leaves both to the policy again."""
     asker = Asker(who, here.clock())
 
-    def foresee(seen: View) -> tuple[Pin | None, Sequence[Breach]]:
-        job = _job(seen)
+    def foresee(seen: View) -> _Found:
+        job = seen.job
+        assert job is not None
         wishes.check_changeable(job, frozenset())
         pin = pin_of(job, wish, Ground(seen.nodes, seen.others(job)))
         if pin is None or pin == job.pin or not is_planned(job):
-            return pin, ()
+            return _Found(job, pin)
         broken = breaches.foreseen(seen, seen.with_job(replace(job, pin=pin)))
         if not wish.force:
             breaches.refuse(broken)
-        return pin, broken
+        return _Found(job, pin, broken)
 
-    def act(tx: Tx, seen: View, found: tuple[Pin | None, Sequence[Breach]]) -> Job:
-        pin, broken = found
-        return _pinned(tx, asker, _job(seen), pin, broken)
-
-    return shown_now(here, foresee_then_write(here, ref, foresee, act))
+    return shown_now(
+        here, foresee_then_write(here, ref, foresee, lambda tx, found: _pinned(tx, asker, found))
+    )
 
 
-def _job(seen: View) -> Job:
-    assert seen.job is not None
-    return seen.job
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a wish means, and what it would break."""
+
+    job: Job
+    pin: Pin | None
+    broken: Sequence[Breach] = ()
 
 
-def _pinned(tx: Tx, asker: Asker, job: Job, pin: Pin | None, broken: Sequence[Breach]) -> Job:
+def _pinned(tx: Tx, asker: Asker, found: _Found) -> Job:
+    job, pin, broken = found.job, found.pin, found.broken
     if pin == job.pin:
         return job
     pinned = tx.put_job(replace(job, pin=pin, actor=asker.user))

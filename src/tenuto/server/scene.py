@@ -117,7 +117,8 @@ class View:
         remembered = self.memory if isinstance(self.memory, dict) else {}
         ours = remembered.get("policy") in (policy.name, set_to.policy)
         return Scene(
-            jobs=self.jobs,
+            # A job that waits after a failure keeps its place in the plan; only its workers wait.
+            jobs=[replace(job, not_before=0.0) for job in self.jobs],
             nodes=self.nodes,
             now=self.now,
             epoch=self.epoch,
@@ -153,14 +154,14 @@ class _Stale(Exception):
 
 
 def foresee_then_write(
-    here: Platform, ref: str | None, foresee: Callable[[View], R], act: Callable[[Tx, View, R], T]
+    here: Platform, ref: str | None, foresee: Callable[[View], R], act: Callable[[Tx, R], T]
 ) -> T:
     """Write what was found out, if what it rests on is still so; else find out again."""
 
     def commit(tx: Tx, seen: View, result: R) -> T:
         if view(here, tx, ref).mark != seen.mark:
             raise _Stale
-        return act(tx, seen, result)
+        return act(tx, result)
 
     for _ in range(TRIES):
         seen = here.store.read(lambda tx: view(here, tx, ref))
@@ -171,7 +172,6 @@ def foresee_then_write(
             continue
 
     def all_at_once(tx: Tx) -> T:
-        seen = view(here, tx, ref)
-        return act(tx, seen, foresee(seen))
+        return act(tx, foresee(view(here, tx, ref)))
 
     return here.store.write(all_at_once)

@@ -9,9 +9,11 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from starlette.concurrency import run_in_threadpool
 
+from tenuto.errors import TenutoError
 from tenuto.store.base import Store, Tx
 
 
@@ -63,32 +65,32 @@ class JobBell:
         self._loop, self._waiting, self._looking = loop, {}, None
         self._seen = self._store.revision()
 
-        def ring(_: int) -> None:
+        def ring(revision: int) -> None:
             with contextlib.suppress(RuntimeError):  # as above
-                loop.call_soon_threadsafe(self._rung)
+                loop.call_soon_threadsafe(self._rung, revision)
 
         self._end_listening = self._store.listen(ring)
 
-    def _rung(self) -> None:
+    def _rung(self, revision: int) -> None:
         if self._looking is not None and not self._looking.done():
             self._look_again = True
         elif self._waiting:
             self._looking = asyncio.ensure_future(self._look())
         else:
-            self._seen = max(self._seen, self._store.revision())
+            self._seen = max(self._seen, revision)
 
     async def _look(self) -> None:
-        while True:
+        self._look_again = True
+        while self._look_again:
             self._look_again = False
-            seen = self._seen
-            self._seen, changed = await run_in_threadpool(
-                self._store.read, lambda tx, seen=seen: _news(tx, seen)
-            )
+            try:
+                self._seen, changed = await run_in_threadpool(self._store.read, partial(_news, self._seen))
+            except TenutoError:  # whoever waits shall find out by himself what is the matter
+                return self._wake_all()
             for job in changed:
                 for event in self._waiting.get(job, ()):
                     event.set()
-            if not self._look_again:
-                return
+        return None
 
     def _wake_all(self) -> None:
         for events in self._waiting.values():
@@ -96,5 +98,5 @@ class JobBell:
                 event.set()
 
 
-def _news(tx: Tx, seen: int) -> tuple[int, list[str]]:
+def _news(seen: int, tx: Tx) -> tuple[int, list[str]]:
     return tx.revision, [job.id for job in tx.jobs_since(seen)] + tx.removed_since(seen)
