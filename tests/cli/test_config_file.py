@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tenuto.cli.config_file import read_config, settings_from
+from tenuto.cli.config_file import read_config
+from tenuto.cli.settings_layers import settings_from
 from tenuto.errors import InputInvalid
 from tenuto.model.snapshot import Placement
 from tenuto.settings import Settings

@@ -1,21 +1,16 @@
-"""The settings of a platform from a YAML file and from options; whatever is unknown is refused with its line."""
+"""The settings of a platform from a YAML file; whatever is unknown is refused with its line."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from tenuto.errors import InputInvalid
+from tenuto.cli.settings_layers import Given
 from tenuto.lab.written import Written, read_yaml
 from tenuto.model.snapshot import Placement
 from tenuto.settings import Settings
-
-Given = Mapping[str, Mapping[str, Any]]
-"""Values by group and field; only those that somebody gave."""
-
-HIGHEST_PORT = 65535
 
 
 def read_config(path: Path) -> Given:
@@ -30,16 +25,6 @@ def read_config(path: Path) -> Given:
         }
         for name, group in written.mapping(list(groups)).items()
     }
-
-
-def settings_from(*layers: Given) -> Settings:
-    """The defaults, changed by each layer in turn; refuses what does not fit together."""
-    settings = Settings()
-    for layer in layers:
-        groups = {name: replace(getattr(settings, name), **values) for name, values in layer.items()}
-        settings = replace(settings, **groups)
-    _check(settings)
-    return settings
 
 
 def _entries(group: Written, kind: Any) -> list[tuple[str, Written]]:
@@ -58,33 +43,3 @@ def _value(entry: Written, kind: Any) -> Any:
         Placement: lambda one: Placement(one.one_of([str(placement) for placement in Placement])),
     }
     return readers[kind](entry)
-
-
-def _check(settings: Settings) -> None:
-    nodes, serving = settings.nodes, settings.serving
-    _demand(nodes.heartbeat > 0, "nodes.heartbeat", "is 0", "Give it a second or two")
-    _demand(
-        nodes.timeout >= 2 * nodes.heartbeat,
-        "nodes.timeout",
-        f"of {nodes.timeout:g} s is shorter than two heartbeats of {nodes.heartbeat:g} s",
-        "A node would be given up while it lives; make it longer",
-    )
-    _demand(
-        nodes.dead_man is None or nodes.dead_man >= nodes.heartbeat,
-        "nodes.dead_man",
-        "is shorter than a heartbeat",
-        "Workers would be stopped while the server lives; make it longer, or leave it out",
-    )
-    _demand(
-        serving.port <= HIGHEST_PORT,
-        "serving.port",
-        f"{serving.port} is no port",
-        f"Choose one up to {HIGHEST_PORT}, or 0 to let the system choose",
-    )
-    _demand(bool(serving.host), "serving.host", "is empty", "Write 127.0.0.1")
-    _demand(serving.max_body > 0, "serving.max_body", "is 0", "A megabyte is 1048576")
-
-
-def _demand(holds: bool, field: str, problem: str, remedy: str) -> None:
-    if not holds:
-        raise InputInvalid(f"{field} {problem}", remedy=remedy, field=field)

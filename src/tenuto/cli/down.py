@@ -11,13 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from tenuto.cli.background import start_in_background
-from tenuto.cli.config_file import read_config
 from tenuto.cli.connect import JsonOption, connect
 from tenuto.cli.home import Home
 from tenuto.cli.local_nodes import anything_left
 from tenuto.cli.plan import Plan
 from tenuto.cli.printing import print_json, say
-from tenuto.cli.up import STORE
+from tenuto.cli.up import STORE, read_file
 from tenuto.client import Client
 from tenuto.engines.identity import ProcessIdentity
 from tenuto.errors import Told, Unreachable
@@ -103,4 +102,4 @@ def _await_end(home: Home, client: Client, until: float) -> None:
 def _draining(home: Home, config: Path | None, store: str | None) -> Plan:
     """Come up only to stop what is left."""
     options = {} if store is None else {"store": {"url": store}}
-    return Plan(home=home, file={} if config is None else read_config(config), options=options, draining=True)
+    return Plan(home=home, file=read_file(config), options=options, draining=True)

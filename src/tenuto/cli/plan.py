@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tenuto.cli.config_file import Given, settings_from
 from tenuto.cli.home import Home
+from tenuto.cli.settings_layers import Given, settings_from
 from tenuto.errors import InputInvalid
 from tenuto.settings import Scheduling, Settings
 

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import typer
 
 import tenuto
-from tenuto.cli.config_file import Given, read_config
 from tenuto.cli.home import Home
 from tenuto.cli.plan import Listening, LocalWish, Plan
+from tenuto.cli.settings_layers import Given
 from tenuto.errors import InputInvalid
 
 EXAMPLES = """Examples:
@@ -84,7 +84,7 @@ def up(
     }
     plan = Plan(
         home=Home.named_by(os.environ),
-        file={} if config is None else read_config(config),
+        file=read_file(config),
         options=_given(options),
         local=LocalWish(nodes=nodes, slots=slots, none=no_local),
     )
@@ -97,6 +97,15 @@ def up(
     from tenuto.cli.serve import serve  # what it imports takes a second, and --help should not
 
     serve(plan, lambda listening: _announce(listening, as_json))
+
+
+def read_file(config: Path | None) -> Given:
+    """The settings of the file, if one is named."""
+    if config is None:
+        return {}
+    from tenuto.cli.config_file import read_config  # numbers and YAML, for those who need them
+
+    return read_config(config)
 
 
 def _given(options: dict[str, dict[str, Any]]) -> Given:
