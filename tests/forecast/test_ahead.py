@@ -34,7 +34,7 @@ def until_all_have_come(workload: Workload, policy: Policy, cost: Seconds, rules
 
 
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(workload=workloads(), cost=costs, rules=all_rules)
 def test_the_future_is_what_the_simulator_says_if_nobody_else_comes(
     policy: Policy, workload: Workload, cost: Seconds, rules: Rules

@@ -133,7 +133,7 @@ def bound_snapshots(draw: st.DrawFn) -> Snapshot:
 
 
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(snap=bound_snapshots())
 def test_under_every_policy_bound_jobs_are_never_elsewhere(policy: Policy, snap: Snapshot) -> None:
     result = run_round(snap, policy)
