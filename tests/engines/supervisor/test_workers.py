@@ -55,6 +55,17 @@ def test_a_worker_that_dies_of_a_signal_has_the_code_that_a_shell_tells(desk: De
     assert desk.until_exited(order).exit_code == 128 + signal.SIGKILL
 
 
+def test_a_worker_that_closes_its_output_is_waited_for_all_the_same(desk: Desk, tmp_path: Path) -> None:
+    gate = _never(tmp_path)
+    order = a_script(f"echo 안녕; exec 1>&- 2>&-; read x < {gate}; exit 7")
+    desk.want(order)
+    desk.until_logged(order, "안녕")
+
+    gate.write_text("go on\n")
+
+    assert desk.until_exited(order).exit_code == 7
+
+
 def test_a_worker_gets_its_environment_and_no_secret(desk: Desk) -> None:
     order = an_order(
         env={"RANK": "0", "EMPTY": "", "PATH": "/usr/bin:/bin"}, path_first="/opt/środowisko/bin"
