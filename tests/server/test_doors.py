@@ -61,6 +61,13 @@ def test_a_token_counts_from_the_moment_it_is_known(server: Served) -> None:
     assert asked(server, "/api/v1/jobs", **header).status_code == 200
 
 
+@pytest.mark.parametrize(
+    "path", ["//api/v1/jobs", "/api%2Fv1/jobs", "/api/v1//jobs", "/api/v1/jobs/", "/API/v1/jobs"]
+)
+def test_there_is_no_way_round_the_door(server: Served, path: str) -> None:
+    assert asked(server, path).status_code in (401, 404)
+
+
 def test_a_stranger_is_refused_before_the_body_is_read(server: Served) -> None:
     answer = httpx.post(f"{server.url}/api/v1/jobs", content=b"{broken", **QUICK)
 

@@ -23,6 +23,17 @@ def test_nodes_show_who_holds_their_slots(server: Served) -> None:
     assert server.get("/nodes/węzeł-1") == first
 
 
+def test_nodes_come_in_pages_too(server: Served) -> None:
+    for number in range(5):
+        server.join(f"node-{number}")
+
+    first = server.get("/nodes", limit=3)
+    second = server.get("/nodes", limit=3, cursor=first["next"])
+
+    assert [node["name"] for node in first["items"] + second["items"]] == [f"node-{n}" for n in range(5)]
+    assert second["next"] is None
+
+
 def test_a_node_is_drained_and_used_again(server: Served) -> None:
     server.join("node-0")
 

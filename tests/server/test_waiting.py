@@ -65,6 +65,20 @@ def test_who_waits_for_the_end_is_not_content_with_less(server: Served, threads:
     assert answer.result(HANG)["state"] == "succeeded"
 
 
+def test_who_resumed_a_job_waits_for_its_new_verdict(server: Served, threads: ThreadPoolExecutor) -> None:
+    id_ = server.submit()["id"]
+    server.put(id_, phase=Phase.PAUSED, pause=True)
+    assert server.get(f"/jobs/{id_}", wait="verdict", timeout=60)["state"] == "paused"
+    server.post(f"/jobs/{id_}/resume")
+    answer = waiting(server, threads, id_, "verdict")
+    server.put(id_, phase=Phase.SUBMITTED)
+    assert not answer.done()
+
+    server.put(id_, phase=Phase.QUEUED)
+
+    assert answer.result(HANG)["state"] == "queued"
+
+
 def test_what_has_come_already_is_told_at_once(server: Served) -> None:
     id_ = server.submit()["id"]
     server.put(id_, phase=Phase.FAILED)

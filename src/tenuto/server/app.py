@@ -41,6 +41,7 @@ def create_app(
         openapi_url=f"{PREFIX}/openapi.json",
         docs_url=None,  # the pages that FastAPI brings fetch their scripts from elsewhere
         redoc_url=None,
+        redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.platform = Platform(store, logs, settings, clock, JobBell(store))
@@ -52,6 +53,7 @@ def create_app(
     for resource in (jobs, scale, log_pages, events, nodes, policy, cluster):
         api.include_router(resource.router)
     app.include_router(api)
+    app.include_router(cluster.health_router, prefix=PREFIX, responses=errors.RESPONSES)
     for router in routers:
         app.include_router(router)
     return app

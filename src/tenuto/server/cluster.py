@@ -17,9 +17,11 @@ from tenuto.wire.quantities import rfc3339
 from tenuto.wire.replies import ClusterOut, ControllerOut, DownOut, HealthOut, SlotsOut
 
 router = APIRouter(tags=["cluster"])
+health_router = APIRouter(tags=["health"])
+"""What needs no token."""
 
 
-@router.get("/healthz", response_model=HealthOut, tags=["health"])
+@health_router.get("/healthz", response_model=HealthOut)
 async def health() -> HealthOut:
     """Tell that the server answers; needs no token and looks at nothing."""
     return HealthOut(status="ok", version=tenuto.__version__)

@@ -138,7 +138,10 @@ def _look(here: Platform, ref: str) -> tuple[Job, JobOut]:
 
 
 def _has_come(job: Job, wait: Until) -> bool:
-    return job.phase in ENDED if wait is Until.END else job.phase is not Phase.SUBMITTED
+    if wait is Until.END:
+        return job.phase in ENDED
+    resumed = job.phase is Phase.PAUSED and not job.pause  # it is about to be asked for anew
+    return job.phase is not Phase.SUBMITTED and not resumed
 
 
 async def _waited(here: Platform, id_: str, wait: Until, seconds: float) -> JobOut:

@@ -11,6 +11,7 @@ from tenuto.errors import Conflict
 from tenuto.model.event import Event
 from tenuto.model.node import Node, NodeState
 from tenuto.server.find import node_called
+from tenuto.server.paging import MOST, Limit, Text, cursor_of, number_in
 from tenuto.server.platform import Here, Platform, Who
 from tenuto.server.show import shown_nodes
 from tenuto.server.wishes import Asker
@@ -23,9 +24,19 @@ Name = Annotated[str, Path(max_length=100, description="The node's name.")]
 
 
 @router.get("", response_model=Page[NodeOut])
-def list_nodes(here: Here) -> Page[NodeOut]:
-    """List all nodes in the order in which they joined."""
-    return here.store.read(lambda tx: Page(items=shown_nodes(tx.nodes(), tx.live_jobs())))
+def list_nodes(here: Here, limit: Limit = MOST, cursor: Text = "") -> Page[NodeOut]:
+    """List nodes in the order in which they joined."""
+    after = number_in(cursor) or 0
+
+    def look(tx: Tx) -> Page[NodeOut]:
+        found = [node for node in tx.nodes() if node.number > after]
+        page = found[:limit]
+        more = len(found) > limit
+        return Page(
+            items=shown_nodes(page, tx.live_jobs()), next=cursor_of(page[-1].number) if more else None
+        )
+
+    return here.store.read(look)
 
 
 @router.get("/{name}", response_model=NodeOut)

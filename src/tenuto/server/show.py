@@ -129,7 +129,7 @@ def left_now(progress: Progress, now: float) -> float:
 
 
 def _progress(job: Job, now: float) -> ProgressOut:
-    total = job.spec.steps or job.spec.epochs
+    total = job.total
     left = None
     if total:
         at = now if job.ended_at is None else job.ended_at
