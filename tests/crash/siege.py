@@ -82,13 +82,9 @@ class Siege:
     def _at_some_moment(self, kill: Callable[[], object]) -> None:
         """Often while the controller decides, sometimes while it still begins."""
         if self.random.random() < 0.75:
-            eventually(self._decides, "the controller decides")
+            eventually(lambda: self.platform.decides, "the controller decides")
         Event().wait(self.random.uniform(0.0, 2.0))
         kill()
-
-    def _decides(self) -> bool:
-        with self.platform.client(patience=20.0) as client:
-            return bool(client.cluster()["controller"]["state"] == "deciding")
 
     def _all_supervisors(self) -> set[psutil.Process]:
         found = self._supervisors()

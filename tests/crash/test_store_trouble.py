@@ -58,9 +58,8 @@ def refusal(platform: Platform) -> httpx.Response:
 def check_goes_on(platform: Platform, accepted: list[str], running: str, pid: int) -> None:
     """Everything accepted is there, who ran runs, and new jobs are taken."""
     with platform.client(patience=20.0) as client:
-        assert {client.job(id)["id"] for id in accepted} == set(accepted)
-        for id in accepted:  # noqa: A001
-            client.act(id, "cancel")
+        for job in accepted:
+            assert client.act(job, "cancel")["id"] == job
         again = client.submit(a_job("znowu", ["true"]))["id"]
     platform.wait_for(again, "succeeded")
     assert platform.job(running)["state"] == "running"

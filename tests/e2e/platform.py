@@ -167,6 +167,12 @@ class Platform:
                     found[name] = process
         return found
 
+    @property
+    def decides(self) -> bool:
+        """Whether the controller has begun."""
+        with self.client(patience=5.0) as client:
+            return bool(client.cluster()["controller"]["state"] == "deciding")
+
     def job(self, ref: str) -> Json:
         """A job as the server tells it."""
         with self.client(patience=5.0) as client:
@@ -193,7 +199,9 @@ class Platform:
         assert list(self.temporary.iterdir()) == []
 
     def end(self) -> None:
-        """Whatever happened, let nothing of this platform live on."""
+        """Whatever happened, let nothing of this platform live on; a failed test shows the server's log."""
+        if self.log.exists():
+            print(self.log.read_text()[-5000:])
         if self.server:
             self.server.kill()
             self._forget()
