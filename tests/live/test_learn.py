@@ -185,14 +185,14 @@ def test_the_learner_wants_to_look_again_when_its_patience_ends() -> None:
     assert learner.next_look(NOW + 1.0) == NOW + 60.0
 
 
-def measured_on(here: Platform, job: str, speed: Mapping[int, float], seconds: int) -> None:
-    """Let time pass in which the job's rank 0 reports steps at these speeds."""
+def measured_on(here: Platform, job: str, speed: Mapping[int, float], seconds: int, **told: float) -> None:
+    """Let time pass in which the job's rank 0 reports steps at these speeds, and what else is told."""
     step = 0.0
     for _ in range(seconds):
         workers = here.workers(job)
         step += speed.get(len(workers), 0.0)
         if workers:
-            here.engine.report(workers[0], step)
+            here.engine.report(workers[0], step, **told)
         here.pass_time(1.0)
 
 
@@ -232,3 +232,38 @@ def test_a_command_that_tells_nothing_is_stopped_and_declined() -> None:
     assert (here.phase(job), here.job(job).why) == (Phase.DECLINED, "no_steps_reported")
     assert here.workers(job) == []
     assert here.store.read(lambda tx: tx.meta("profiles")) is None
+
+
+def test_a_command_may_tell_its_total_with_its_steps() -> None:
+    here = Platform()
+    job = here.submit(deadline=5000.0, steps=None, curve={}, auto=True)
+
+    measured_on(here, job, {1: 3.0, 2: 5.0, 4: 8.0}, 50, total=900.0)
+
+    record = here.job(job)
+    assert record.total == 900.0
+    assert record.promise is PromiseState.HOLDS
+    assert record.progress.left < 900.0
+
+
+def test_a_command_whose_total_nobody_tells_is_stopped_and_declined() -> None:
+    here = Platform()
+    job = here.submit(deadline=5000.0, steps=None, curve={}, auto=True)
+
+    measured_on(here, job, {1: 3.0, 2: 5.0, 4: 8.0}, 50)
+
+    assert (here.phase(job), here.job(job).why) == (Phase.DECLINED, "no_total_reported")
+    assert here.workers(job) == []
+
+
+def test_the_last_step_is_kept_when_a_job_ends() -> None:
+    here = Platform()
+    job = here.submit(steps=900.0)
+    [first, *_] = here.workers(job)
+
+    here.engine.report(first, 10.0)
+    here.pass_time(1.0)
+    here.engine.report(first, 900.0)
+    here.exit(job)
+
+    assert here.job(job).progress.step == 900.0

@@ -159,3 +159,18 @@ def test_a_deadline_may_be_written_in_several_ways(server: Served, written: str,
     id_ = server.submit(deadline=written, curve={"1": 1.0}, total={"steps": 1})["id"]
 
     assert server.job(id_).deadline == NOW + seconds
+
+
+def test_a_deadline_without_a_curve_asks_for_measuring(server: Served) -> None:
+    job = server.submit(deadline="+1h")
+
+    assert job["spec"]["curve"] == "auto"
+
+
+def test_a_deadline_given_later_asks_for_measuring_too(server: Served) -> None:
+    id_ = server.submit()["id"]
+
+    answer = server.http.patch(f"/jobs/{id_}", json={"deadline": "+1h"})
+
+    assert answer.status_code == 200
+    assert server.job(id_).spec.auto

@@ -133,7 +133,11 @@ class _Process:
 
 def _order(job: Job, id: WorkerId, process: _Process, fixed: Mapping[str, str]) -> WorkerOrder:  # noqa: A002
     spec = job.spec
-    ours = {env.CUDA_VISIBLE_DEVICES: process.device, env.PYTHONUNBUFFERED: "1"}
+    ours = {
+        env.CUDA_VISIBLE_DEVICES: process.device,
+        env.CUDA_DEVICE_ORDER: "PCI_BUS_ID",
+        env.PYTHONUNBUFFERED: "1",
+    }
     place = {env.NODE: process.node, env.SLOT: "" if process.slot is None else str(process.slot)}
     return WorkerOrder(
         id=id,

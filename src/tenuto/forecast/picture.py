@@ -285,7 +285,7 @@ def _left(scene: Scene, jobs: Sequence[Job], rate: Floats) -> Floats:
 
 
 def _left_now(scene: Scene, job: Job) -> float:
-    if not (job.spec.steps or job.spec.epochs):
+    if not job.total:
         return UNKNOWN_LEFT
     if job.number in scene.left:
         return scene.left[job.number]

@@ -26,6 +26,8 @@ PROFILES = "profiles"
 """The store's name for curves that were measured."""
 NO_STEPS = "no_steps_reported"
 """Why a job is declined whose command tells nothing of its steps."""
+NO_TOTAL = "no_total_reported"
+"""Why a job is declined of which nobody says how many steps it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,12 @@ class Learner:
     def _ended(self, job: Job) -> Job:
         """With a curve the deadline can be answered; without one it never can."""
         self._tracks.pop(job.id, None)
+        if job.curve and not job.total:
+            message = (
+                "declined: nobody said how much work it is; give total: {steps: 1000}, or write lines such as "
+                '{"step": 12, "total": 1000} to the file named by TENUTO_REPORT'
+            )
+            return replace(job, ending=Ending(phase=Phase.DECLINED, why=NO_TOTAL, message=message))
         if job.curve:
             return replace(job, contract=None)
         message = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from tenuto.live.change import Change
@@ -27,7 +27,8 @@ def look_at_workers(change: Change, sight: Sight, start_cost: float) -> Change:
     pausing = job.ending is not None and job.ending.phase is P.PAUSED
     on_its_way = job.phase in PLACED or job.phase is P.QUEUED
     if on_its_way and (job.ending is None or pausing) and sight.finished(job):
-        return _succeeded(change, sight)
+        last = _believe(change, sight.present(job).values(), at_once=True)
+        return _succeeded(last, sight)
     if job.phase not in PLACED or job.ending is not None:
         return change
     present = list(sight.present(job).values())
@@ -138,18 +139,30 @@ def _runs(change: Change) -> Change:
     return change.move(P.RUNNING, "running", f"runs on {workers} worker{'' if workers == 1 else 's'}")
 
 
-def _believe(change: Change, present: Iterable[WorkerSeen]) -> Change:
+def _believe(change: Change, present: Collection[WorkerSeen], *, at_once: bool = False) -> Change:
     """Take a reported step for true; it is stored now and then, and whenever the job's record changes anyway."""
-    spec, progress = change.job.spec, change.job.progress
-    total = spec.steps or spec.epochs
+    change = _learn_total(change, present)
+    job, progress = change.job, change.job.progress
+    total = job.total
     # A job counted in epochs says `{"step": 12, "epoch": 0.5}`.
-    told = [worker.step if spec.steps else worker.data.get("epoch") for worker in present]
+    told = [worker.data.get("epoch") if job.spec.epochs else worker.step for worker in present]
     step = max((one for one in told if one is not None), default=None)
     if step is None or not total or step == progress.step:
         return change
-    if change.at - progress.as_of < REPORTS_EVERY and progress.step is not None:
+    if change.at - progress.as_of < REPORTS_EVERY and progress.step is not None and not at_once:
         return change
     return change.believe(step, max(total - step, 0.0))
+
+
+def _learn_total(change: Change, present: Collection[WorkerSeen]) -> Change:
+    """A job that was given no total may tell it with its steps: `{"step": 12, "total": 1000}`."""
+    spec = change.job.spec
+    if spec.steps is not None or spec.epochs is not None:
+        return change
+    totals = [worker.data["total"] for worker in present if worker.data.get("total", 0.0) > 0.0]
+    if not totals or max(totals) == change.job.reported_total:
+        return change
+    return change.put(reported_total=max(totals))
 
 
 def _called(worker: WorkerSeen) -> str:

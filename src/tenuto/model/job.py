@@ -248,6 +248,8 @@ class Job:
     progress: Progress
     curve: Mapping[int, float] = field(default_factory=dict)
     """Steps per second as rounds use them: given, from the profile, or measured."""
+    reported_total: float | None = None
+    """All the work as a worker reported it, where the spec does not say."""
     failures: int = 0
     losses: int = 0
     not_before: float = 0.0
@@ -258,6 +260,11 @@ class Job:
     started_at: float | None = None
     ended_at: float | None = None
     exit_code: int | None = None
+
+    @property
+    def total(self) -> float | None:
+        """All the work, in steps or epochs; None if nobody knows, or if it goes on for ever."""
+        return self.spec.steps or self.spec.epochs or self.reported_total
 
     @property
     def workers(self) -> int:

@@ -219,6 +219,12 @@ class JobIn(Request):
         """Either way of saying so."""
         return self.urgent is True or self.priority == "urgent"
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether the curve is to be measured: because that was asked for, or because a deadline needs one."""
+        unknown = self.curve is None and self.profile is None
+        return self.curve == AUTO or (self.deadline is not None and unknown)
+
     def to_spec(self, now: float) -> tuple[JobSpec, float | None]:
         """The value that the store keeps, and the moment of the deadline. Raises InputInvalid."""
         return self.spec(), self.deadline_at(now)
@@ -272,7 +278,7 @@ def _grouped_fields(job: JobIn) -> dict[str, Any]:
         "steps": None if job.total is None else job.total.steps,
         "epochs": None if job.total is None else job.total.epochs,
         "curve": job.curve if isinstance(job.curve, dict) else {},
-        "auto": job.curve == AUTO,
+        "auto": job.is_measured,
         "checkpoint": None if saved is None else Checkpoint(dir=saved.dir, every=saved.every),
         "urgent": job.is_urgent,
         "start": StartOrder(job.start),
@@ -304,13 +310,8 @@ def _check_priority(job: JobIn) -> None:
 def _check_deadline(job: JobIn) -> None:
     if job.deadline is None:
         return
-    if job.curve is None and job.profile is None:
-        raise Unusable(
-            "a deadline needs a curve",
-            "Give curve: {1: 3.2, 2: 6.0} in steps per second, profile: NAME, or curve: auto to have it measured",
-            "deadline",
-        )
-    if job.total is None or not (job.total.steps or job.total.epochs):
+    endless = job.total is not None and not (job.total.steps or job.total.epochs)
+    if endless or (job.total is None and not job.is_measured):
         raise Unusable("a deadline needs an amount of work", "Give total: {steps: 1000}", "deadline")
     if job.node is not None:
         raise Unusable("a deadline cannot be promised on one node", "Leave node or deadline out", "deadline")

@@ -78,7 +78,7 @@ def test_several_jobs_are_submitted_in_the_order_in_which_they_wait(site: Site) 
     [
         ("name: a\nrun: a\nafter: b\n---\nname: b\nrun: a\nafter: a\n", "wait for each other"),
         ("name: a\nrun: a\n---\nname: b\nrn: a\n", "job.yaml, line 5, column 1: rn: there is no such key"),
-        ("name: a\nrun: a\ndeadline: +2h\n", "a curve"),
+        ("name: a\nrun: a\ndeadline: +2h\ncurve: {1: 1}\n", "an amount of work"),
     ],
 )
 def test_a_mistake_anywhere_submits_nothing(site: Site, text: str, told: str) -> None:
