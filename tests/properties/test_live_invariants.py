@@ -1,0 +1,424 @@
+"""Whatever happens in whatever order: nothing is lost, doubled, forgotten or started twice.
+
+A real SQLite store, a real controller, a fake engine. Hypothesis acts as users, as misfortune and as time; after each
+step everything that must never happen is looked for, in the records and in what really runs.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from itertools import pairwise
+from math import inf
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from tests.live.platform import Platform
+
+from tenuto.live.controller import Controller
+from tenuto.live.leadership import LeadershipLost
+from tenuto.model.job import Condition, Job, Pin, Retry
+from tenuto.model.node import NodeState
+from tenuto.model.phase import ENDED, NEXT, PLACED, Phase
+from tenuto.store.base import JobQuery, Tx
+from tenuto.store.open import open_store
+from tenuto.wire.worker import WORKER, WorkerId, WorkerState
+
+P = Phase
+NODES = {"node-0": 4, "노드-1": 2}
+TIMEOUT = 15.0
+picks = st.integers(0, 1000)
+ticks = st.sampled_from([0, 1, 3])
+WISHES: list[Mapping[str, Any]] = [
+    {"cancel": True},
+    {"pause": True},
+    {"pause": False},
+    {"urgent": True},
+    {"pin": Pin(workers=1)},
+    {"pin": Pin(workers=3)},
+    {"pin": None},
+    {"deadline": 5.0},
+    {"deadline": 1000.0},
+    {"deadline": None},
+]
+"""Deadlines are seconds from now."""
+
+
+class Killed(Exception):
+    """The controller was killed here."""
+
+
+class LivePlatform(RuleBasedStateMachine):
+    """Everything that can happen to a platform."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.directory = tempfile.TemporaryDirectory(prefix="tenuto-live-")
+        self.accepted: list[str] = []
+        self.lost: set[str] = set()
+        self.terms: list[int] = []
+        self.joined = 2
+
+    @initialize(policy=st.sampled_from(["elasticflow", "elasticflow", "fifo", "gandiva", "edf-admission"]))
+    def begin(self, policy: str) -> None:
+        store = open_store(f"sqlite:///{self.directory.name}/store.sqlite")
+        self.here = Platform(
+            NODES, store=store, policy=policy, start_cost=1.0, rescale_cost=1.0, timeout=TIMEOUT
+        )
+        for steps in (None, 100.0):
+            self.submit(steps, 3.0, 1, Retry(failures=1), 3)
+
+    def teardown(self) -> None:
+        try:
+            if hasattr(self, "here"):
+                self.come_to_rest()
+        finally:
+            if hasattr(self, "here"):
+                self.here.store.close()
+            self.directory.cleanup()
+
+    # users
+
+    @rule(
+        steps=st.sampled_from([None, 20.0, 100.0]),
+        slack=st.sampled_from([None, 1.2, 3.0, 10.0]),
+        least=st.sampled_from([1, 1, 1, 2, 4, 7]),
+        retry=st.builds(Retry, failures=st.integers(0, 2), losses=st.integers(0, 2)),
+        then=ticks,
+    )
+    def submit(self, steps: float | None, slack: float | None, least: int, retry: Retry, then: int) -> None:
+        deadline = None if slack is None or steps is None else slack * steps / least + 2.0
+        sizes = {size: float(size) for size in (1, 2, 4, 7) if size >= least}
+        job = self.here.submit(
+            f"작업 {len(self.accepted)}",
+            steps=steps,
+            deadline=deadline,
+            curve=sizes if steps else {},
+            min_workers=least,
+            max_workers=max(least, 4),
+            retry=retry,
+            settle=False,
+        )
+        self.accepted.append(job)
+        self._tick(then)
+
+    @rule(pick=picks, condition=st.sampled_from(Condition), then=ticks)
+    def submit_after(self, pick: int, condition: Condition, then: int) -> None:
+        job = self.here.submit(after=self._any(pick), condition=condition, max_workers=2, settle=False)
+        self.accepted.append(job)
+        self._tick(then)
+
+    @rule(pick=picks, wish=st.sampled_from(WISHES), then=ticks)
+    def wish(self, pick: int, wish: Mapping[str, Any], then: int) -> None:
+        """Cancel, pause, resume, hurry, scale, change the deadline."""
+        self._wish(pick, wish)
+        self._tick(then)
+
+    @rule(pick=picks)
+    def delete(self, pick: int) -> None:
+        job = self.here.job(self._any(pick))
+        if job.phase in ENDED and len(self.accepted) > 1:
+            self.here.store.write(lambda tx: tx.remove_job(job.id))
+            self.accepted.remove(job.id)
+
+    # misfortune
+
+    @rule(
+        pick=picks,
+        how=st.sampled_from(["done", "done", "all fail", "fails", "vanishes", "memory"]),
+        then=ticks,
+    )
+    def workers_end(self, pick: int, how: str, then: int) -> None:
+        if workers := self._running():
+            engine, worker = self.here.engine, workers[pick % len(workers)]
+            match how:
+                case "done" | "all fail":
+                    engine.end_job(worker.job, 0 if how == "done" else 1)
+                case "fails":
+                    engine.exit_worker(worker, 9)
+                case "vanishes":
+                    engine.vanish(worker)
+                case "memory":
+                    engine.run_out_of_memory(worker)
+        self._tick(then)
+
+    @rule(
+        node=st.sampled_from(sorted(NODES)),
+        what=st.sampled_from(
+            ["lost", "lost with workers", "drained", "used again", "returns", "joins", "removed"]
+        ),
+        then=ticks,
+    )
+    def something_happens_to_a_node(self, node: str, what: str, then: int) -> None:
+        match what:
+            case "lost" | "lost with workers":
+                self._lose(node, with_workers=what != "lost")
+            case "drained" | "used again":
+                self._drain(node, NodeState.DRAINING if what == "drained" else NodeState.ONLINE)
+            case "returns":
+                self._return_nodes()
+            case "joins" if self.joined < 4:
+                self.here.engine.add_node(f"węzeł-{self.joined}", 2)
+                self.joined += 1
+            case "removed":
+                self._remove_newest_node()
+        self._tick(then)
+
+    @rule(slowly=st.booleans(), then=ticks)
+    def stopping(self, slowly: bool, then: int) -> None:
+        """From now on workers take their time when they are told to stop, or all have stopped."""
+        self.here.engine.slow_stopping(inf if slowly else 0.0)
+        if not slowly:
+            self.here.engine.finish_stopping()
+        self._tick(then)
+
+    # the controller
+
+    @rule(seconds=st.sampled_from([0.5, 3.0, 20.0, 70.0]))
+    def time_passes(self, seconds: float) -> None:
+        self.here.clock.now += seconds
+        self._tick(2)
+
+    @rule(how=st.sampled_from(["killed", "killed before it gives orders", "with the server", "replaced"]))
+    def another_controller(self, how: str) -> None:
+        old = self.here.controller
+        match how:
+            case "killed before it gives orders":
+                self._tick_without_orders()
+            case "with the server":  # no node has been heard of yet
+                self.here.engine.reopen()
+                self.lost |= self.here.engine._nodes.keys()
+        self.here.new_controller()
+        if how == "replaced":
+            self._old_one_goes_on(old)
+        self._tick(1)
+
+    @rule(pick=picks, wish=st.sampled_from(WISHES))
+    def a_wish_comes_between_the_picture_and_the_commit(self, pick: int, wish: Mapping[str, Any]) -> None:
+        """The server writes while the controller thinks."""
+        store, write = self.here.store, self.here.store.write
+        wished: list[bool] = []
+
+        def late(act: Any) -> Any:
+            if not wished:
+                wished.append(True)
+                self._wish(pick, wish)
+            return write(act)
+
+        store.write = late  # type: ignore[method-assign]
+        try:
+            self._tick(1)
+        finally:
+            store.write = write  # type: ignore[method-assign]
+
+    # what must hold
+
+    @invariant()
+    def no_accepted_job_is_lost(self) -> None:
+        if hasattr(self, "here"):
+            assert {job.id for job in self._jobs()} == set(self.accepted)
+
+    @invariant()
+    def no_slot_is_held_twice_in_the_records(self) -> None:
+        if not hasattr(self, "here"):
+            return
+        held = Counter(
+            (node, slot) for job in self._jobs() for node, slots in job.slots.items() for slot in slots
+        )
+        assert not [place for place, count in held.items() if count > 1]
+
+    @invariant()
+    def no_slot_is_used_twice_by_running_workers(self) -> None:
+        if not hasattr(self, "here"):
+            return
+        engine = self.here.engine
+        used = Counter(
+            (seen.node, seen.slot)
+            for node in engine._everywhere()
+            for seen in node.workers.values()
+            if seen.slot is not None and seen.state in (WorkerState.RUNNING, WorkerState.STOPPING)
+        )
+        assert not [place for place, count in used.items() if count > 1]
+
+    @invariant()
+    def no_worker_is_started_twice(self) -> None:
+        if hasattr(self, "here"):
+            started = self.here.engine.started
+            assert len(set(started)) == len(started)
+
+    @invariant()
+    def who_has_ended_or_rests_holds_nothing_and_retries_stay_within_limits(self) -> None:
+        if not hasattr(self, "here"):
+            return
+        for job in self._jobs():
+            if job.phase not in PLACED:
+                assert not job.slots, f"{job.id} is {job.phase} and holds {job.slots}"
+            if job.phase in ENDED:
+                assert job.ended_at is not None and job.ending is None
+            again = job.phase not in ENDED and job.ending is None
+            assert job.failures <= job.spec.retry.failures + (not again)
+            assert job.losses <= job.spec.retry.losses + (not again)
+            starts = {worker.generation for worker in self.here.engine.started if worker.job == job.id}
+            assert max(starts, default=0) <= job.generation
+
+    @invariant()
+    def terms_never_go_back(self) -> None:
+        if hasattr(self, "here"):
+            self.terms.append(self.here.store.read(lambda tx: tx.meta("leadership"))["term"])
+            assert all(earlier <= later for earlier, later in pairwise(self.terms))
+
+    @invariant()
+    def events_have_no_gaps_and_tell_every_step_of_every_job(self) -> None:
+        if not hasattr(self, "here"):
+            return
+        events = self.here.events()
+        assert [event.id for event in events] == list(range(1, len(events) + 1))
+        walks: dict[str, Phase] = {}
+        for event in events:
+            if event.kind == "phase":
+                before, after = Phase(event.before), Phase(event.after)
+                assert walks.get(event.job, P.SUBMITTED) is before
+                assert after in NEXT[before]
+                walks[event.job] = after
+        for job in self._jobs():
+            assert walks.get(job.id, P.SUBMITTED) is job.phase
+
+    # the end
+
+    def come_to_rest(self) -> None:
+        """If nothing more happens, everything that is wanted runs, and only that."""
+        here = self.here
+        self._return_nodes()
+        here.engine.slow_stopping(0.0)
+        here.engine.finish_stopping()
+        here.clock.now += 130.0
+        here.settle()
+        here.clock.now += 130.0
+        here.settle()
+        living = set(here.engine.living())
+        wanted = set()
+        for job in self._jobs():
+            assert job.ending is None
+            assert job.phase is not P.SUBMITTED or here.events(kind="policy") == []
+            if job.phase in PLACED:
+                assert job.phase is P.RUNNING, f"{job.id} is {job.phase} at rest: {job.message}"
+                wanted |= {WorkerId(job.id, job.generation, WORKER, rank) for rank in range(job.workers)}
+        present = {
+            worker.id
+            for worker in here.engine.observe().workers.values()
+            if worker.state is WorkerState.EXITED
+        }
+        assert living | present >= wanted >= living
+        self.no_slot_is_used_twice_by_running_workers()
+
+    # help
+
+    def _tick(self, times: int) -> None:
+        for _ in range(times):
+            self.here.controller.tick()
+
+    def _tick_without_orders(self) -> None:
+        engine, want = self.here.engine, self.here.engine.want
+
+        def killed(*_: object) -> None:
+            raise Killed
+
+        engine.want = killed  # type: ignore[method-assign, assignment]
+        try:
+            with suppress(Killed):
+                self._tick(1)
+        finally:
+            engine.want = want  # type: ignore[method-assign]
+
+    def _old_one_goes_on(self, old: Controller) -> None:
+        with suppress(LeadershipLost):
+            old.tick()  # it may never have led
+        self._tick(1)
+        revision = self.here.store.revision()
+        with suppress(LeadershipLost):
+            old.tick()
+        assert self.here.store.revision() == revision
+
+    def _lose(self, node: str, *, with_workers: bool) -> None:
+        if node not in self.lost and node in self.here.engine.observe().nodes:
+            self.here.engine.lose_node(node, with_workers=with_workers)
+            self.lost.add(node)
+
+    def _return_nodes(self) -> None:
+        for node in sorted(self.lost & self.here.engine._nodes.keys()):
+            self.here.engine.return_node(node)
+        self.lost.clear()
+
+    def _drain(self, node: str, state: NodeState) -> None:
+        def act(tx: Tx) -> None:
+            known = tx.node(node)
+            if known is not None and known.state is not NodeState.OFFLINE:
+                tx.put_node(replace(known, state=state))
+
+        self.here.store.write(act)
+
+    def _remove_newest_node(self) -> None:
+        def act(tx: Tx) -> None:
+            for node in tx.nodes()[2:][-1:]:
+                tx.remove_node(node.name)
+
+        self.here.store.write(act)
+
+    def _any(self, pick: int) -> str:
+        return self.accepted[pick % len(self.accepted)]
+
+    def _jobs(self) -> list[Job]:
+        return self.here.store.read(lambda tx: tx.jobs(JobQuery(limit=10_000)))
+
+    def _running(self) -> list[WorkerId]:
+        seen = self.here.engine.observe().workers.values()
+        living = set(self.here.engine.living())
+        return sorted(one.id for one in seen if one.state is WorkerState.RUNNING and one.id in living)
+
+    def _wish(self, pick: int, wish: Mapping[str, Any]) -> None:
+        """As the server does it: what cannot be granted is not written."""
+        name, fields = self._any(pick), dict(wish)
+        if fields.get("deadline") is not None:
+            fields["deadline"] += self.here.clock.now
+
+        def act(tx: Tx) -> None:
+            job = tx.job(name)
+            if job is None or job.phase in ENDED or job.cancel:
+                return
+            if job.ending is not None and job.ending.phase is not P.PAUSED:
+                return
+            pin = fields.get("pin")
+            if pin is not None and not job.spec.min_workers <= pin.workers <= job.spec.max_workers:
+                return
+            if fields.get("deadline") is not None and not job.curve:
+                return
+            tx.put_job(replace(job, actor="zofia", **fields))
+
+        self.here.store.write(act)
+
+
+def _run(examples: int, steps: int) -> None:
+    run_state_machine_as_test(
+        LivePlatform,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+def test_nothing_is_lost_doubled_or_forgotten_whatever_happens() -> None:
+    _run(examples=25, steps=30)
+
+
+@pytest.mark.big
+def test_nothing_is_lost_doubled_or_forgotten_whatever_happens_for_long() -> None:
+    _run(examples=600, steps=60)
