@@ -18,6 +18,7 @@ from tenuto.cli.home import Home
 from tenuto.cli.main import OUR_BUG, app
 from tenuto.cli.run import INTERRUPTED
 from tenuto.errors import TenutoError
+from tenuto.settings import Settings
 from tenuto.sim.report import Summary
 from tenuto.store.base import StoreUnavailable
 from tenuto.wire import env
@@ -164,3 +165,22 @@ def _errors(kind: type[TenutoError]) -> Iterator[type[TenutoError]]:
     yield kind
     for below in kind.__subclasses__():
         yield from _errors(below)
+
+
+def test_the_table_of_settings_is_complete_and_tells_the_defaults() -> None:
+    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    section = page.partition("\n## Settings\n")[2].partition("\n## ")[0]
+
+    told = dict(re.findall(r"^\| `([a-z]+\.\w+)` \| (\S*) ?\|", section, re.MULTILINE))
+
+    assert told == {
+        f"{group.name}.{setting.name}": _written(getattr(getattr(Settings(), group.name), setting.name))
+        for group in fields(Settings)
+        for setting in fields(getattr(Settings(), group.name))
+    }
+
+
+def _written(value: object) -> str:
+    if value is None:
+        return "null"
+    return f"{value:.15g}" if isinstance(value, float) else str(value)

@@ -33,7 +33,13 @@ class Deciding:
         self._store = store
         self._make = make
         self._stop = Event()
+        self._trouble = ""
         self._thread = Thread(target=self._run, name="controller", daemon=True)
+
+    @property
+    def trouble(self) -> str:
+        """What is the matter with it; empty if it decides, or is about to."""
+        return self._trouble
 
     def start(self) -> None:
         """Begin; what a controller imports and compiles takes seconds, in which requests are answered already."""
@@ -56,13 +62,14 @@ class Deciding:
         while not self._stop.is_set():
             begun = time.monotonic()
             try:
-                self._make().run(self._stop)
-                pause = FIRST_PAUSE
-            except Exception:
+                decider = self._make()
+                self._trouble = ""
+                decider.run(self._stop)
+            except Exception as error:
+                pause = FIRST_PAUSE if time.monotonic() - begun > GOOD else pause
                 log.exception("the controller died; the next one begins in %g s", pause)
+                self._trouble = f"the controller died ({type(error).__name__}) and is started again"
                 self._note("stopped")
-            if time.monotonic() - begun > GOOD:
-                pause = FIRST_PAUSE
             self._stop.wait(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
 

@@ -124,10 +124,10 @@ def join(
     Ctrl-C ends the supervisor and leaves its workers alone: start it again, and it finds them. To leave for good use
     `tenuto node drain` and `tenuto node rm`.
     """
-    called = _checked_name(name or _own_name())
+    server, called = checked_url(url), _checked_name(name or socket.gethostname())
     home = Home.named_by(os.environ)
     place = directory or home.path / "joined" / called
-    labels = pairs(label or (), "label")
+    labels = pairs(label or (), "--label")
     secret = _secret(token, token_file)
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     if secret is not None:
@@ -143,7 +143,6 @@ def join(
         stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
     logging.getLogger("httpx").setLevel(logging.WARNING)
-    server = checked_url(url)
     say(f"Node {called} joins {server}. Ctrl-C ends the supervisor and leaves its workers alone.")
     code = run(
         SupervisorOptions(
@@ -173,10 +172,6 @@ def _secret(token: str | None, token_file: Path | None) -> str | None:
             remedy=f"Give --token-file, or put it into the environment variable {TOKEN}",
         )
     return token.strip()
-
-
-def _own_name() -> str:
-    return socket.gethostname()
 
 
 def _checked_name(name: str) -> str:

@@ -109,7 +109,9 @@ class _Platform:
             return token is not None and token.kind == NODE
 
         router = node_router(self._engine, logs, admit, self._settings)
-        return create_app(self._store, logs, self._settings, time.time, [router])
+        app = create_app(self._store, logs, self._settings, time.time, [router])
+        app.state.trouble = lambda: self._deciding.trouble
+        return app
 
     def _begin_work(self, told: Listening, announce: Callable[[Listening], None]) -> None:
         """The server answers: tell everybody, then start what takes longer."""

@@ -30,7 +30,10 @@ ENGINES = ("local",)
 
 def up(
     slots: Annotated[
-        int | None, typer.Option(min=1, max=1024, help="CPU slots of each node; else its GPUs or processors.")
+        int | None,
+        typer.Option(
+            min=0, max=1024, help="CPU slots of each node; 0 for its GPUs or processors, as at first."
+        ),
     ] = None,
     nodes: Annotated[
         int | None, typer.Option(min=1, max=256, help="Virtual nodes on this machine: node-0, node-1 …")

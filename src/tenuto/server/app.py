@@ -33,6 +33,7 @@ def create_app(
     """The server; `routers` are mounted beside the API and look after themselves.
 
     `app.state.platform.bell.close()` sends all who wait for a job home: to be called when the server shall end.
+    `app.state.trouble` may be set to what tells `/healthz` in a sentence that something beside the server is not well.
     """
     app = FastAPI(
         title="tenuto",
@@ -45,6 +46,7 @@ def create_app(
         generate_unique_id_function=lambda route: route.name,
     )
     app.state.platform = Platform(store, logs, settings, clock, JobBell(store))
+    app.state.trouble = str
     errors.install(app)
     _add_doors(app, Gate(store), settings)
     api = APIRouter(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
 import tenuto
+from tenuto.errors import Told
 from tenuto.model.event import Event
 from tenuto.model.node import NodeState
 from tenuto.server.platform import Here, Who
@@ -21,9 +22,18 @@ health_router = APIRouter(tags=["health"])
 """What needs no token."""
 
 
+class NotWell(Told):
+    """The server answers, but nobody decides."""
+
+    code = "not_well"
+    http_status = 503
+
+
 @health_router.get("/healthz", response_model=HealthOut)
-async def health() -> HealthOut:
-    """Tell that the server answers; needs no token and looks at nothing."""
+async def health(request: Request) -> HealthOut:
+    """Tell that the server answers and decides; needs no token and looks at nothing that takes time."""
+    if trouble := request.app.state.trouble():
+        raise NotWell(trouble, remedy="See the server's log")
     return HealthOut(status="ok", version=tenuto.__version__)
 
 
