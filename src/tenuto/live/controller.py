@@ -68,7 +68,8 @@ class Controller:
         records = self._store.read(self._mirror.refresh)  # 3 what is recorded
         seen = self._without_removed(seen, records)
         left = self._meter.advance(records.jobs.values(), now)
-        news = reconcile(records, seen, left, now, self._watch)  # 4 what has happened meanwhile
+        watch = replace(self._watch, orders=self._wanted or ())
+        news = reconcile(records, seen, left, now, watch)  # 4 what has happened meanwhile
         news = self._asked_anew(self._measured(news, now))
         draft, ruling = self._decide(news, records, now)  # 5 one frozen picture; decide, place, check
         written = self._write(draft, records, leadership)  # 6 publish, except what is stale

@@ -9,18 +9,23 @@ from tenuto.live.sight import Sight
 from tenuto.model.job import Job, StartOrder
 from tenuto.model.node import Node
 from tenuto.model.phase import PLACED
-from tenuto.wire.worker import WorkerOrder
+from tenuto.wire.worker import WorkerId, WorkerOrder
 
 
 def orders(
     jobs: Iterable[Job], nodes: Mapping[str, Node], sight: Sight, now: float
 ) -> tuple[WorkerOrder, ...]:
-    """Every worker that is wanted, job by job."""
-    wanted: list[WorkerOrder] = []
+    """Every worker that is wanted, job by job.
+
+    What was ordered stays wanted until it has been seen, even if its job has moved on: only then is it certain when
+    it will be gone.
+    """
+    wanted: dict[WorkerId, WorkerOrder] = {}
     for job in jobs:
         if wants_workers(job, nodes) and may_begin(job, sight, now):
-            wanted += launch(job, nodes, ready=_ready(job, sight))
-    return tuple(wanted)
+            wanted |= {order.id: order for order in launch(job, nodes, ready=_ready(job, sight))}
+    underway = (order for worker, order in sight.underway.items() if worker not in wanted)
+    return (*wanted.values(), *(order for order in underway if order.node in nodes))
 
 
 def wants_workers(job: Job, nodes: Mapping[str, Node]) -> bool:

@@ -12,14 +12,16 @@ from tenuto.live.sight import Sight
 from tenuto.live.walk import walk
 from tenuto.model.event import Event
 from tenuto.model.node import Node, NodeState
+from tenuto.wire.worker import WorkerOrder
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """How long a node may be silent, and since when this controller listens."""
+    """How long a node may be silent, since when this controller listens, and what it has ordered so far."""
 
     timeout: float
     since: float
+    orders: tuple[WorkerOrder, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ def reconcile(
 ) -> News:
     """Compare what is seen with what is recorded."""
     nodes, changed, events = _nodes(records.nodes, seen, now, watch)
-    sight = Sight(seen, nodes, _silent(nodes, seen, now, watch), records.attempts)
+    sight = Sight(seen, nodes, _silent(nodes, seen, now, watch), records.attempts, watch.orders)
     changes = {
         job.id: walk(Change.of(job, now, left[job.id]), sight, records) for job in records.jobs.values()
     }

@@ -11,7 +11,7 @@ from tenuto.engines.base import Observation
 from tenuto.model.job import Job
 from tenuto.model.node import Node, NodeState
 from tenuto.store.base import Attempt
-from tenuto.wire.worker import WORKER, ExitReason, WorkerId, WorkerSeen, WorkerState
+from tenuto.wire.worker import WORKER, ExitReason, WorkerId, WorkerOrder, WorkerSeen, WorkerState
 
 
 def worker_of(attempt: Attempt) -> WorkerId:
@@ -30,6 +30,17 @@ class Sight:
     """Nodes that have been silent for longer than they may."""
     attempts: Mapping[str, Sequence[Attempt]]
     """By job: those that may still run, and those of its last two generations."""
+    orders: tuple[WorkerOrder, ...] = ()
+    """What was wanted last."""
+
+    @cached_property
+    def underway(self) -> Mapping[WorkerId, WorkerOrder]:
+        """Workers that were ordered and have not been seen yet: a node may be starting them at this moment."""
+        return {
+            order.id: order
+            for order in self.orders
+            if order.id not in self.seen.workers and order.node in self.nodes and order.node not in self.lost
+        }
 
     @cached_property
     def _by_job(self) -> Mapping[str, list[WorkerSeen]]:
@@ -56,6 +67,7 @@ class Sight:
         for attempt in self.attempts.get(job, ()):
             if attempt.ended_at is None and self._unheard(attempt.node):
                 yield worker_of(attempt)
+        yield from (worker for worker in self.underway if worker.job == job)
 
     def anybody(self, job: str) -> bool:
         """Whether any worker of a job may live."""
@@ -68,6 +80,8 @@ class Sight:
     def begun(self, job: Job) -> bool:
         """Whether a worker of the present generation was started, or is about to be."""
         if any(worker.id.generation == job.generation for worker in self.of(job.id)):
+            return True
+        if any(worker.job == job.id and worker.generation == job.generation for worker in self.underway):
             return True
         return any(
             attempt.generation == job.generation and attempt.started_at is not None

@@ -84,7 +84,8 @@ def _is_gone(attempt: Attempt, sight: Sight, job: Job) -> bool:
     if attempt.node in sight.lost or attempt.node not in sight.nodes:
         return True
     wanted = attempt.generation == job.generation and job.phase in PLACED and job.ending is None
-    return not wanted and attempt.node in sight.seen.nodes
+    comes = wanted or worker_of(attempt) in sight.underway
+    return not comes and attempt.node in sight.seen.nodes
 
 
 def _heed_wishes(change: Change) -> Change:
