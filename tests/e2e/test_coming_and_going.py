@@ -185,6 +185,13 @@ def test_a_machine_joins_is_drained_and_removed(
     assert left.processes() == []
     assert list(states(platform)) == [other]
 
+    platform.down()
+    platform.leaves_nothing()
+    right = shelf if left is desk else desk
+    assert right.process
+    assert right.process.wait(HANG) == 0
+    assert right.processes() == []
+
 
 def test_jobs_of_a_lost_machine_go_on_elsewhere(
     start: Callable[..., Platform], machine: Callable[..., Machine], tmp_path: Path

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import os
+import signal
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
@@ -19,8 +21,8 @@ from tenuto.wire.worker import WorkerState
 log = logging.getLogger(__name__)
 
 _LOOK = 0.2
-_FAREWELL = 10.0
-"""Seconds in which a supervisor without workers leaves when it is told to."""
+_FAREWELL = 30.0
+"""Seconds in which a supervisor without workers leaves when it is told to, however busy the machine is."""
 ACTOR = "tenuto up"
 
 
@@ -96,6 +98,9 @@ class Housekeeper:
         seen = self._home.engine.observe()
         if any(worker.state is not WorkerState.EXITED for worker in seen.workers.values()):
             return False
+        # Supervisors obey a controller only, and one that compiles has not spoken yet.
+        if any(self._home.engine.orders(name).term == 0 for name in seen.nodes):
+            return False
 
         def at_rest(tx: Tx) -> bool:
             heard = all(node.name in seen.nodes or node.state is NodeState.OFFLINE for node in tx.nodes())
@@ -107,8 +112,12 @@ class Housekeeper:
         elsewhere = set(self._home.engine.observe().nodes) - set(self._home.local)
         for name in {*elsewhere, *self._home.local}:
             self._home.engine.forget_node(name)
-        for name in self._home.keeper.ended(self._home.local, _FAREWELL):
-            log.warning("the supervisor of %s does not leave", name)
+        late = self._home.keeper.ended(self._home.local, _FAREWELL)
+        self._home.keeper.stop_watching()
+        for name in late:
+            log.warning("the supervisor of %s does not leave, so it is killed; it has no workers", name)
+            if (process := self._home.keeper.process(name)) is not None and process.alive():
+                os.kill(process.pid, signal.SIGKILL)
         if elsewhere:
             self._enough.wait(1.0)  # so that those on other machines hear it, too
 
