@@ -115,7 +115,7 @@ def test_a_users_variables_win_except_for_rank_and_meeting_point() -> None:
 def test_the_programs_of_the_jobs_environment_come_first(environment: str, first: str) -> None:
     (order,) = launch(a_placed_job({"zeta": (0,)}, environment=environment), TWO_NODES)
 
-    assert order.path_first == first
+    assert (order.path_first, order.environment) == (first, environment)
 
 
 def test_command_directory_setup_limits_and_grace_are_handed_on() -> None:

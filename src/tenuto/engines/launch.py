@@ -147,6 +147,7 @@ def _order(job: Job, id: WorkerId, process: _Process, fixed: Mapping[str, str]) 
         env={**ours, **spec.env, **fixed, **place},
         cwd=spec.workdir,
         path_first=_programs(spec),
+        environment=spec.environment,
         setup=spec.setup,
         memory=process.limits.memory,
         cpus=process.limits.cpus,

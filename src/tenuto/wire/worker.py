@@ -46,6 +46,8 @@ class WorkerOrder:
     """The supervisor's own, if empty."""
     path_first: str = ""
     """A directory that comes first in PATH, before whatever PATH is there on the node or in `env`."""
+    environment: str = ""
+    """The job's environment as its owner named it; without it the worker is not started."""
     setup: str = ""
     """A shell command line that is run once per job and node before the first worker."""
     memory: int | None = None

@@ -24,6 +24,18 @@ def test_two_workers_of_a_job_have_their_setup_done_once(desk: Desk, tmp_path: P
     assert [desk.log(one).count("przygotowanie") for one in (first, second)] in ([1, 0], [0, 1])
 
 
+def test_a_setup_may_make_the_environment(desk: Desk, tmp_path: Path) -> None:
+    made = tmp_path / "środowisko"
+    setup = f"mkdir -p '{made}/bin'; ln -s /bin/echo '{made}/bin/nasze-echo'"
+    order = an_order(
+        "", "nasze-echo", "jest", setup=setup, environment=str(made), path_first=str(made / "bin")
+    )
+
+    desk.want(order)
+
+    assert desk.until_exited(order).exit_code == 0
+
+
 def test_the_next_generation_finds_the_setup_done(desk: Desk, tmp_path: Path) -> None:
     done = tmp_path / "done"
     first, next_one = (a_script("true", "again", setup=f"echo x >> {done}", generation=g) for g in (1, 2))

@@ -114,6 +114,16 @@ def test_a_worker_is_held_to_its_share_of_the_cores(desk: Desk) -> None:
             "the working directory '/nie/ma' cannot be entered: No such",
             126,
         ),
+        (
+            {"argv": ("true",), "environment": "/nie/ma/venv", "path_first": "/nie/ma/venv/bin"},
+            "the environment '/nie/ma/venv' is not there",
+            127,
+        ),
+        (
+            {"argv": ("true",), "environment": "/usr/bin/python없음", "path_first": "/usr/bin"},
+            "the environment '/usr/bin/python없음' is not there",
+            127,
+        ),
     ],
 )
 def test_a_command_that_cannot_be_started_is_told_as_such(

@@ -61,6 +61,7 @@ class Life:
         self._ring()
 
     def _run(self) -> tuple[int, dict[str, Any] | None]:
+        self._refuse_without_environment()
         pid = self._processes.start(self._program(self._order["argv"]))
         self._note({"pid": pid, "started": identity(pid), "at": time.time()})
         return self._processes.wait()
@@ -71,6 +72,17 @@ class Life:
     def _refuse_if_stopped(self) -> None:
         if (stop := self._processes.stop) is not None:
             raise NotRun(stop["reason"], stop["message"] or "it was told to end before it started", _DRAINED)
+
+    def _refuse_without_environment(self) -> None:
+        """Rather than run it with whatever Python the node has. The setup, which may make it, is done by now."""
+        order = self._order
+        named, programs = order.get("environment", ""), order["path_first"]
+        here = order["cwd"] or os.curdir
+        if named and not (
+            os.path.exists(os.path.join(here, named)) and os.path.isdir(os.path.join(here, programs))
+        ):
+            message = f"the environment {named!r} is not there, or has no programs in {programs!r}"
+            raise NotRun("not_started", message, 127)
 
     def _setup(self) -> None:
         """Have the job's setup done here once, by whichever of its workers comes first."""
