@@ -8,12 +8,15 @@ from dataclasses import replace
 
 import httpx
 import pytest
+from fastapi import FastAPI
 from tests.engines.builders import an_id, an_order
-from tests.engines.serving import Dialler, KeptLogs, Server, an_app
+from tests.engines.serving import TOKEN, Dialler, KeptLogs, Server, an_app
 
 from tenuto.engines.local import LocalEngine
+from tenuto.engines.node_api import node_router
 from tenuto.model.node import Slot
 from tenuto.settings import Nodes, Settings
+from tenuto.store.base import StoreUnavailable
 from tenuto.wire.node import LOG_CHUNK, Acknowledged, Hello, Orders, Report, Stored, Welcome
 from tenuto.wire.worker import ExitReason, WorkerSeen, WorkerState
 
@@ -257,3 +260,24 @@ def test_fields_of_a_later_minor_version_are_left_aside(node: Dialler) -> None:
     body = b'{"node":"n","session":"s","slots":[],"address":"a","version":"2","mood":"good"}'
 
     assert node.post("/hello", body).status_code == 200
+
+
+def test_a_node_stays_in_touch_while_the_store_that_knows_its_token_is_away(server: Server) -> None:
+    engine, asked = LocalEngine(), list[str]()
+
+    def admit(token: str) -> bool:
+        asked.append(token)
+        if len(asked) > 1:
+            raise StoreUnavailable("baza danych jest daleko", remedy="Poczekaj")
+        return token == TOKEN
+
+    server.app = FastAPI()
+    server.app.include_router(node_router(engine, KeptLogs(), admit, SETTINGS))
+    with Dialler(server.url) as node:
+        node.say("/hello", HELLO, Welcome)
+        node.say("/report", NOTHING, Acknowledged)
+        with Dialler(server.url, token="another") as stranger:
+            assert refusal(stranger.post("/hello", HELLO), 503) == "store_unavailable"
+
+    assert HELLO.node in engine.observe().nodes
+    assert asked == [TOKEN, "another"]

@@ -167,7 +167,12 @@ class _NodeRoute(APIRoute):
 
 
 def _guard(admit: Callable[[str], bool]) -> Callable[[Request], Coroutine[Any, Any, None]]:
-    """What comes before every request: the version of the protocol, then the token."""
+    """What comes before every request: the version of the protocol, then the token.
+
+    A token that was let in once is let in again without asking: signs of life must not depend on a store that is
+    away for a while, or on threads that wait for it; else all nodes would count as lost afterwards.
+    """
+    admitted: set[str] = set()
 
     async def check(request: Request) -> None:
         spoken = request.headers.get(HEADER, "")
@@ -177,11 +182,15 @@ def _guard(admit: Callable[[str], bool]) -> Callable[[Request], Coroutine[Any, A
                 remedy="Install the same version of tenuto on the node as on the server",
             )
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not await run_in_threadpool(admit, token.strip()):
+        token = token.strip()
+        if scheme.lower() == "bearer" and token in admitted:
+            return
+        if scheme.lower() != "bearer" or not await run_in_threadpool(admit, token):
             raise NotAllowed(
                 "the node token is missing or not known here",
                 remedy="Start the supervisor with the token that the server shows for nodes",
             )
+        admitted.add(token)
 
     return check
 
