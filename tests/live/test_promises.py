@@ -67,7 +67,7 @@ def test_a_pin_that_was_forced_breaks_the_promise_with_its_cause() -> None:
     pinned = here.job(job)
     assert (pinned.phase, pinned.workers) == (P.RUNNING, 1)
     assert pinned.promise in (S.AT_RISK, S.BROKEN)
-    assert pinned.breach == "forced by zofia: pinned to 1 workers"
+    assert pinned.breach == "forced by zofia: pinned to 1 worker"
 
 
 def test_a_pin_that_the_promise_can_bear_keeps_it() -> None:

@@ -123,6 +123,11 @@ def ran_for(job: Job, now: float) -> float:
     return job.ran_for + (max(now - job.progress.changed_at, 0.0) if job.slots else 0.0)
 
 
+def counted(workers: int) -> str:
+    """A number of workers for people: `1 worker`, `2 workers`."""
+    return f"{workers} worker{'' if workers == 1 else 's'}"
+
+
 def allocation(slots: Mapping[str, tuple[int, ...]]) -> str:
     """Slots for people: `node-0:1,node-1:2`."""
     return ",".join(f"{node}:{len(numbers)}" for node, numbers in sorted(slots.items()) if numbers)

@@ -17,10 +17,11 @@ from tenuto.forecast.ahead import ahead
 from tenuto.forecast.contract import contract_of
 from tenuto.forecast.picture import Picture
 from tenuto.forecast.rates import being_measured
-from tenuto.live.change import OPEN, Change, allocation
+from tenuto.live.change import OPEN, Change, allocation, counted
 from tenuto.live.generation import Place, begin
 from tenuto.live.learn import plan_measuring
 from tenuto.live.promise import cause, late_by_plan
+from tenuto.live.workers import SLOTS_TAKEN
 from tenuto.model.job import Contract, Ending, Job
 from tenuto.model.node import Node
 from tenuto.model.phase import PLACED, Phase, PromiseState
@@ -188,8 +189,21 @@ def _told_size(change: Change, before: Job, ruling: Ruling) -> Change:
         actor=ruling.actor,
         before=allocation(before.slots),
         after=allocation(change.job.slots),
+        reason=_why_so_many(before, change.job, ruling.actor),
         data={"workers": change.job.workers, "generation": change.job.generation},
     )
+
+
+def _why_so_many(before: Job, after: Job, actor: str) -> str:
+    """Whose doing a change of slots is: a user's, a failure's, or the policy's."""
+    if not after.slots:
+        return "gave its slots to others"
+    if not before.slots and before.why in SLOTS_TAKEN:
+        return before.message
+    pin = before.pin
+    if pin is not None and (pin.nodes or before.workers != pin.workers):
+        return f"{before.actor or 'a user'} asked for {counted(pin.workers)}"
+    return f"chosen by {actor}"
 
 
 def _at_risk(change: Change, ruling: Ruling) -> Change:
@@ -202,7 +216,7 @@ def _at_risk(change: Change, ruling: Ruling) -> Change:
     if late and job.promise is PromiseState.HOLDS:
         others = [other for other in ruling.picture.jobs if other.pin is not None]
         return change.promise(PromiseState.AT_RISK, cause(change, others))
-    if not late and job.promise is PromiseState.AT_RISK:
+    if late is False and job.promise is PromiseState.AT_RISK:
         return change.promise(PromiseState.HOLDS)
     return change
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from tenuto.live.change import OPEN, Change
+from tenuto.live.change import OPEN, Change, counted
 from tenuto.model.job import Contract, Job, Reply
 from tenuto.model.phase import Phase, PromiseState
 from tenuto.model.plan import Why
@@ -59,17 +59,17 @@ def cause(change: Change, others: Iterable[Job] = ()) -> str:
     if job.failures:
         return f"its workers failed ({job.failures} times)"
     if job.pin is not None:
-        return f"forced by {job.actor or 'a user'}: pinned to {job.pin.workers} workers"
+        return f"forced by {job.actor or 'a user'}: pinned to {counted(job.pin.workers)}"
     if job.slots and (change.left <= 0.0 or job.progress.step is not None):
         return "slower than its curve"
     for other in others:
         if other.pin is not None and other.id != job.id:
-            return f"forced by {other.actor or 'a user'}: job {other.id} is pinned to {other.pin.workers} workers"
+            return f"forced by {other.actor or 'a user'}: job {other.id} is pinned to {counted(other.pin.workers)}"
     return job.breach or "the slots it was promised are not there: nodes were lost, or the policy was changed"
 
 
-def late_by_plan(memory: Any, number: int, promised: float) -> bool:
-    """Whether the stored plan itself ends after the promised moment (in the snapshot's time)."""
+def late_by_plan(memory: Any, number: int, promised: float) -> bool | None:
+    """Whether the stored plan itself ends after the promised moment (in the snapshot's time); None without a plan."""
     if isinstance(memory, Reservations):
         ends = memory.end[memory.number == number]
         return bool(len(ends)) and bool(ends[0] > promised + PATIENCE)
@@ -79,7 +79,7 @@ def late_by_plan(memory: Any, number: int, promised: float) -> bool:
             return False
         last = memory.planned[int(memory.parts[: rows[0]].sum())]
         return bool((last + 1) * memory.length > promised + PATIENCE)
-    return False
+    return None
 
 
 def _given_up(change: Change, contract: Contract) -> Change:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from tenuto.live.change import Change
+from tenuto.live.change import Change, counted
 from tenuto.live.generation import Place, begin
 from tenuto.live.sight import Sight
 from tenuto.model.job import Ending, Job
@@ -16,6 +16,8 @@ from tenuto.wire.worker import WORKER, ExitReason, WorkerSeen, WorkerState
 P = Phase
 LOSSES = frozenset({ExitReason.VANISHED, ExitReason.STOPPED, ExitReason.DEAD_MAN})
 """Reasons for which a wanted worker may be gone without its job's fault."""
+SLOTS_TAKEN = frozenset({"workers_lost", "node_removed", "node_draining", "slots_gone"})
+"""Why a job may wait for slots although nobody else was given its own."""
 LONGEST_BACKOFF = 60.0
 REPORTS_EVERY = 5.0
 """Seconds between two anchors in the store that differ only in the step that was reported."""
@@ -135,8 +137,7 @@ def _all_run(job: Job, present: Iterable[WorkerSeen], sight: Sight) -> bool:
 def _runs(change: Change) -> Change:
     if change.job.started_at is None:
         change = change.put(started_at=change.at)
-    workers = change.job.workers
-    return change.move(P.RUNNING, "running", f"runs on {workers} worker{'' if workers == 1 else 's'}")
+    return change.move(P.RUNNING, "running", f"runs on {counted(change.job.workers)}")
 
 
 def _believe(change: Change, present: Collection[WorkerSeen], *, at_once: bool = False) -> Change:

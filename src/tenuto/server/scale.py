@@ -77,7 +77,7 @@ def _pinned(tx: Tx, asker: Asker, found: _Found) -> Job:
             data=data,
         )
     )
-    breaches.note(tx, asker, broken, f"job {job.id} is pinned to {_size(pin)} workers")
+    breaches.note(tx, asker, broken, f"job {job.id} is pinned to size {_size(pin)}")
     return tx.job(job.id) or pinned
 
 
