@@ -21,8 +21,7 @@ def next_moment(
     moments = [moment for job in jobs for moment in _of_job(job)]
     for name, node in nodes.items():
         if node.state is not NodeState.OFFLINE:
-            heard_at = seen.nodes[name].heard_at if name in seen.nodes else watch.since
-            moments.append(heard_at + watch.timeout)
+            moments.append(watch.patience_ends(seen.nodes.get(name)))
     return min((moment for moment in moments if moment > now), default=inf)
 
 

@@ -81,6 +81,11 @@ class Controller:
         """Tick until told to stop, whatever happens. Workers go on afterwards."""
         Loop(self, self._store, self._engine, self._clock).run(stop)
 
+    def was_away(self, now: float) -> None:
+        """The process or the machine slept, or the clock was set: nobody could be heard, so nobody was silent."""
+        if self._leadership is not None:
+            self._watch = replace(self._watch, since=now)
+
     def resign(self) -> None:
         """Let the next controller begin at once. Workers go on."""
         if (leadership := self._leadership) is not None:

@@ -22,6 +22,8 @@ LISTENS_EVERY = 0.1
 """Seconds after which a stop is noticed at the latest."""
 LONGEST = 2.0
 """Seconds after which it looks even if no bell has rung."""
+OVERSLEPT = 5.0
+"""Seconds between two ticks after which the process must have been halted, or the machine asleep."""
 STANDS_BY = 1.0
 """Seconds between two looks whether leadership is free, or the store is back."""
 LONGEST_BACKOFF = 30.0
@@ -40,6 +42,10 @@ class Ticking(Protocol):
         """When there will be something to do although nothing happens."""
         ...
 
+    def was_away(self, now: float) -> None:
+        """Hold no time before now against anybody: it could not be heard."""
+        ...
+
     def resign(self) -> None:
         """Let the next controller begin at once."""
         ...
@@ -52,6 +58,7 @@ class Loop:
         self._controller, self._store, self._engine, self._clock = controller, store, engine, clock
         self._bell = Flag()
         self._failures = 0
+        self._looked_at = 0.0
 
     def run(self, stop: Flag) -> None:
         """Tick until told to stop. Workers go on afterwards."""
@@ -60,14 +67,26 @@ class Loop:
             self._say("compiling")
             self._warm_up()
             self._say("deciding")
+            self._looked_at = self._clock()
             while not stop.is_set():
                 self._bell.clear()
+                self._notice_sleep()
                 self._wait(stop, self._turn())
         finally:
             for end in listening:
                 end()
             self._attempt(self._controller.resign)
             self._say("stopped")
+
+    def _notice_sleep(self) -> None:
+        """A server that was halted (Ctrl-Z), or whose clock was set, must not count all nodes as lost for it."""
+        now = self._clock()
+        if not 0.0 <= now - self._looked_at <= OVERSLEPT:
+            LOG.warning(
+                "no look at the nodes for %.0f s by the clock; they are given time", now - self._looked_at
+            )
+            self._controller.was_away(now)
+        self._looked_at = now
 
     def _turn(self) -> float:
         """One tick, whatever comes of it; returns for how many seconds to wait if no bell rings."""

@@ -23,6 +23,10 @@ class Watch:
     since: float
     orders: tuple[WorkerOrder, ...] = ()
 
+    def patience_ends(self, node: NodeSeen | None) -> float:
+        """When a node will have been silent for too long; only the time counts in which we listened."""
+        return max(self.since if node is None else node.heard_at, self.since) + self.timeout
+
 
 @dataclass(frozen=True)
 class News:
@@ -51,12 +55,8 @@ def reconcile(
 
 
 def _silent(nodes: Mapping[str, Node], seen: Observation, now: float, watch: Watch) -> frozenset[str]:
-    """Nodes that have not been heard of for too long; for those never heard of the time runs from our start."""
-    return frozenset(
-        name
-        for name in nodes
-        if now > (seen.nodes[name].heard_at if name in seen.nodes else watch.since) + watch.timeout
-    )
+    """Nodes that have not been heard of for too long."""
+    return frozenset(name for name in nodes if now > watch.patience_ends(seen.nodes.get(name)))
 
 
 def _nodes(
