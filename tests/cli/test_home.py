@@ -26,7 +26,7 @@ def mode(path: Path) -> int:
 
 def test_a_home_and_its_secrets_are_the_owners_alone(home: Home) -> None:
     secret, _ = secret_in(home.token)
-    home.write_server_file("http://127.0.0.1:1", 1, 1)
+    home.write_server_file(ServerFile("http://127.0.0.1:1", 1, 1))
 
     assert [mode(home.path), mode(home.logs), mode(home.nodes)] == [0o700] * 3
     assert [mode(home.token), mode(home.server)] == [0o600] * 2
@@ -52,7 +52,7 @@ def test_a_secret_is_made_once(home: Home) -> None:
 
 def test_what_the_server_left_is_read_back(home: Home) -> None:
     assert home.server_file() is None
-    home.write_server_file("http://127.0.0.1:8123", 42, 8123)
+    home.write_server_file(ServerFile("http://127.0.0.1:8123", 42, 8123))
     assert home.server_file() == ServerFile("http://127.0.0.1:8123", 42, 8123)
 
 
@@ -64,7 +64,7 @@ def test_a_torn_server_file_is_as_good_as_none(home: Home, torn: str) -> None:
 
 
 def test_a_second_server_is_refused_and_told_of_the_first(home: Home) -> None:
-    home.write_server_file("http://127.0.0.1:8123", 42, 8123)
+    home.write_server_file(ServerFile("http://127.0.0.1:8123", 42, 8123))
     with (
         home.locked(),
         pytest.raises(Conflict, match=r"process 42 at http://127.0.0.1:8123\). Use it") as refused,

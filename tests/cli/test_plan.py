@@ -89,3 +89,15 @@ def test_what_left_by_order_is_not_left_behind(home: Home) -> None:
     assert anything_left(home)
     (home.nodes / "node-1" / LEFT).touch()
     assert not anything_left(home)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://ich:geheim@db:5432/tenuto?sslmode=require", "postgresql://db:5432/tenuto"),
+        ("postgresql://tenuto@/t1?host=/run", "postgresql:///t1"),
+        ("sqlite:////srv/집/store.sqlite?max_page_count=9", "sqlite:////srv/집/store.sqlite"),
+    ],
+)
+def test_a_store_is_remembered_without_its_password(home: Home, url: str, shown: str) -> None:
+    assert Plan(home, options={"store": {"url": url}}).store == shown

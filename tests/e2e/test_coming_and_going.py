@@ -154,6 +154,9 @@ def test_down_keeps_the_jobs_for_the_next_start_with_a_server_or_without(
     assert (again["generation"], again["restarts"]) == (2, {"failures": 0, "losses": 0})
     platform.kill()
     assert platform.workers() != {}
+    assert "Name that store again" in platform.cli(
+        "up", "--store", f"sqlite:///{tmp_path}/other.sqlite", code=5
+    )
 
     platform.down()
     platform.leaves_nothing()

@@ -160,7 +160,7 @@ class TestTheCommand:
 
         ended = platform.wait_for(job, "failed")
 
-        assert (ended["exit_code"], ended["restarts"]["failures"]) == (7, 2)
+        assert (ended["exit_code"], ended["restarts"]["failures"]) == (7, 1)
         assert [printed(client, job, generation=number).splitlines()[0] for number in (1, 2)] == [
             "versuch"
         ] * 2

@@ -16,7 +16,7 @@ import os
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tenuto.errors import Conflict, InputInvalid, Place
@@ -34,6 +34,8 @@ class ServerFile:
     pid: int | None
     """None if it has ended in good order."""
     port: int
+    store: str = ""
+    """Which store it used, without passwords."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +97,13 @@ class Home:
         """What the last server left about itself, if anything."""
         try:
             told = json.loads(self.server.read_text(encoding="utf-8"))
-            return ServerFile(str(told["url"]), told["pid"], int(told["port"]))
+            return ServerFile(str(told["url"]), told["pid"], int(told["port"]), str(told.get("store", "")))
         except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None
 
-    def write_server_file(self, url: str, pid: int | None, port: int) -> None:
+    def write_server_file(self, told: ServerFile) -> None:
         """Tell clients and supervisors of this machine where the server is."""
-        write_private(self.server, json.dumps({"url": url, "pid": pid, "port": port}) + "\n")
+        write_private(self.server, json.dumps(asdict(told)) + "\n")
 
     @contextmanager
     def locked(self) -> Iterator[None]:

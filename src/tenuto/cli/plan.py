@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,16 @@ class Plan:
         known = Scheduling.__dataclass_fields__
         last = {name: value for name, value in (stored or {}).items() if name in known}
         return settings_from({"scheduling": last}, self.file, self.options)
+
+    @property
+    def store_url(self) -> str:
+        """Where everything is remembered."""
+        return self.settings().store.url or self.home.store_url
+
+    @property
+    def store(self) -> str:
+        """The same for people: without passwords, and without what is no part of its name."""
+        return re.sub(r"//[^/]*@", "//", self.store_url.partition("?")[0])
 
     def check(self) -> None:
         """Refuse what cannot be, before anything is changed."""

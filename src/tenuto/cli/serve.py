@@ -17,13 +17,15 @@ from fastapi import FastAPI
 
 from tenuto.cli.beginning import Beginning, begin
 from tenuto.cli.deciding import Decider, Deciding
+from tenuto.cli.home import ServerFile
 from tenuto.cli.housekeeping import Household, Housekeeper
 from tenuto.cli.listen import listening_socket, only_here, url_of
-from tenuto.cli.local_nodes import described, known_nodes
+from tenuto.cli.local_nodes import anything_left, described, known_nodes
 from tenuto.cli.plan import Listening, Plan
 from tenuto.engines.keeper import Keeper, WayIn
 from tenuto.engines.local import LocalEngine
 from tenuto.engines.node_api import node_router
+from tenuto.errors import Conflict
 from tenuto.server.app import create_app
 from tenuto.server.auth import NODE, Gate
 from tenuto.store.base import Store
@@ -44,8 +46,20 @@ def serve(plan: Plan, announce: Callable[[Listening], None]) -> None:
     for name in _SECRETS:
         os.environ.pop(name, None)
     plan.home.prepare()
-    with plan.home.locked(), closing(open_store(plan.settings().store.url or plan.home.store_url)) as store:
+    with plan.home.locked(), closing(_open_store(plan)) as store:
         _Platform(plan, store, begin(store, plan)).run(announce)
+
+
+def _open_store(plan: Plan) -> Store:
+    """The store that is meant; while something runs that another one knows, that one is meant."""
+    url, last = plan.store_url, plan.home.server_file()
+    if last and last.store not in ("", plan.store) and anything_left(plan.home):
+        raise Conflict(
+            f"{plan.home.path} has workers or supervisors that {last.store} knows",
+            code="other_store",
+            remedy="Name that store again with --store or TENUTO_STORE, or stop them with tenuto down first",
+        )
+    return open_store(url)
 
 
 class _Platform:
@@ -69,25 +83,18 @@ class _Platform:
 
     def run(self, announce: Callable[[Listening], None]) -> None:
         """Listen, then begin everything else; at the end take it apart in the opposite order."""
-        serving, home = self._settings.serving, self._plan.home
-        last = home.server_file()
-        with ExitStack() as cleanup:
-            listening = cleanup.enter_context(
-                listening_socket(serving.host, serving.port, last.port if last else None)
-            )
-            port = listening.getsockname()[1]
-            url = url_of(listening)
+        home, app = self._plan.home, self._app()
+        with self._listen() as listening, ExitStack() as cleanup:
             told = Listening(
-                url=url,
-                port=port,
+                url=url_of(listening),
+                port=listening.getsockname()[1],
                 pid=os.getpid(),
                 home=home.path,
                 nodes=described(self._beginning.local),
                 token=self._beginning.new_token,
             )
-            app = self._app()
             self._server = _Server(app, lambda: self._begin_work(told, announce), lambda: self._let_go(app))
-            cleanup.callback(home.write_server_file, url, None, port)
+            cleanup.callback(home.write_server_file, ServerFile(told.url, None, told.port, self._plan.store))
             for part in (self._housekeeper.stop, self._keeper.stop_watching, self._deciding.stop):
                 cleanup.callback(part)
             self._server.run(sockets=[listening])
@@ -100,12 +107,17 @@ class _Platform:
             sys.stdout.flush()
             os._exit(0)
 
+    def _listen(self) -> socket.socket:
+        serving, last = self._settings.serving, self._plan.home.server_file()
+        return listening_socket(serving.host, serving.port, last.port if last else None)
+
     def _app(self) -> FastAPI:
         home, gate = self._plan.home, Gate(self._store)
         logs = LogStore(home.logs, self._settings.logs.keep_bytes)
 
         def admit(secret: str) -> bool:
-            token = gate.known(f"Bearer {secret}")
+            header = f"Bearer {secret}"
+            token = gate.remembered(header) or gate.known(header)
             return token is not None and token.kind == NODE
 
         router = node_router(self._engine, logs, admit, self._settings)
@@ -115,7 +127,7 @@ class _Platform:
 
     def _begin_work(self, told: Listening, announce: Callable[[Listening], None]) -> None:
         """The server answers: tell everybody, then start what takes longer."""
-        self._plan.home.write_server_file(told.url, told.pid, told.port)
+        self._plan.home.write_server_file(ServerFile(told.url, told.pid, told.port, self._plan.store))
         if not only_here(self._settings.serving.host):
             log.warning(
                 "%s can be reached from other machines, and tokens travel as plain text: "
