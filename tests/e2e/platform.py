@@ -36,7 +36,7 @@ def eventually(look: Callable[[], T | None], what: str, *, within: float = HANG)
             return found
         if time.monotonic() > until:
             raise AssertionError(f"after {within:g} s still not: {what}")
-        time.sleep(0.02)
+        time.sleep(0.05)
 
 
 class Platform:
