@@ -69,7 +69,7 @@ class Client:
             timeout=_TIMEOUT,
             transport=self._transport,
             trust_env=not local,  # a proxy is no way to this machine
-            verify=urlsplit(address.url).scheme == "https",  # certificates take longer to load than an answer
+            verify=urlsplit(url).scheme == "https",  # certificates take longer to load than an answer
         )
 
     def close(self) -> None:
