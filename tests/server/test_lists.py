@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.server.serving import NOW, USER_NAME, Served
 from tests.store.records import a_job, an_attempt, an_event
 
@@ -151,6 +152,28 @@ def test_a_job_shows_where_it_stands(server: Served) -> None:
     assert (shown["progress"]["left"], shown["progress"]["done"], shown["elapsed"]) == (90.0, 10.0, 10.0)
     assert shown["interpolated"] == [3]
     assert server.get(f"/jobs/{id_}/hosts")["lines"] == ["127.0.0.1:1", "10.0.0.7:2"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "restarts"),
+    [
+        ({"phase": Phase.RUNNING, "failures": 2, "losses": 1}, (2, 1)),
+        ({"phase": Phase.SUCCEEDED, "why": "done", "failures": 1}, (1, 0)),
+        ({"phase": Phase.FAILED, "why": "worker_failed", "failures": 1}, (0, 0)),
+        ({"phase": Phase.FAILED, "why": "out_of_memory", "failures": 3}, (2, 0)),
+        ({"phase": Phase.FAILED, "why": "max_duration", "failures": 1}, (1, 0)),
+        ({"phase": Phase.LOST, "why": "workers_lost", "losses": 4}, (0, 3)),
+    ],
+)
+def test_a_job_counts_its_starts_anew_and_not_the_failure_that_ended_it(
+    server: Served, fields: dict[str, Any], restarts: tuple[int, int]
+) -> None:
+    id_ = server.submit()["id"]
+    server.put(id_, **fields)
+
+    shown = server.get(f"/jobs/{id_}")["restarts"]
+
+    assert (shown["failures"], shown["losses"]) == restarts
 
 
 def test_a_job_that_waits_shows_no_place(server: Served) -> None:

@@ -69,7 +69,7 @@ def shown_job(job: Job, order: Mapping[str, int], ready: Mapping[str, str], now:
         allocation=",".join(f"{name}:{len(numbers)}" for name, numbers in slots if numbers),
         generation=job.generation,
         ready=dict(ready),
-        restarts=RestartsOut(failures=job.failures, losses=job.losses),
+        restarts=_restarts(job),
         promise=PromiseOut(state=str(job.promise), breach=job.breach),
         contract=None if job.contract is None else _contract(job.contract),
         progress=_progress(job, now),
@@ -86,6 +86,13 @@ def shown_job(job: Job, order: Mapping[str, int], ready: Mapping[str, str], now:
         revision=job.revision,
         spec=form_of(job.spec),
     )
+
+
+def _restarts(job: Job) -> RestartsOut:
+    """How often it was started again: the failure or loss that ended it was followed by no start."""
+    end = job.phase if job.ending is None else job.ending.phase
+    failed = end is Phase.FAILED and job.why in ("worker_failed", "out_of_memory")
+    return RestartsOut(failures=job.failures - failed, losses=job.losses - (end is Phase.LOST))
 
 
 def _ready(tx: Tx, job: Job) -> dict[str, str]:
