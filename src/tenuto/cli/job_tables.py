@@ -177,11 +177,8 @@ def _progress(job: JobOut) -> str:
 
 
 def _curve(job: JobOut) -> str:
-    guessed = {str(size) for size in job.interpolated}
-    return ", ".join(
-        f"{size}: {rate:.4g}{' (interpolated)' if size in guessed else ''}"
-        for size, rate in job.curve.items()
-    )
+    known = [f"{size}: {rate:.4g}" for size, rate in job.curve.items()]
+    return ", ".join([*known, *(f"{size}: interpolated" for size in job.interpolated)])
 
 
 def _restarts(job: JobOut) -> str:

@@ -51,9 +51,15 @@ def scale(
     if as_json:
         print_json(scaled)
         return
-    pin = scaled["pin"]
-    told = "as many workers as the policy gives it" if pin is None else f"{pin['workers']} workers"
-    console().print(f"{scaled['name']} ({scaled['id']}) is to have {told}.", markup=False)
+    console().print(f"{scaled['name']} ({scaled['id']}) is to have {_told(scaled)}.", markup=False)
+
+
+def _told(scaled: dict[str, Any]) -> str:
+    if scaled["pin"] is None:
+        return "as many workers as the policy gives it"
+    size = scaled["pin"]["workers"]
+    told = "1 worker" if size == 1 else f"{size} workers"
+    return f"{told}; how fast they are is interpolated" if size in scaled["interpolated"] else told
 
 
 def wish_of(size: str, node: str | None) -> dict[str, Any]:

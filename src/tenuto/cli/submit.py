@@ -49,6 +49,9 @@ def submit(
         list[str] | None,
         typer.Argument(metavar="[FILE]...", help="Job files (YAML, - for standard input) or scripts."),
     ] = None,
+    more_files: Annotated[
+        list[str] | None, typer.Option("--file", "-f", metavar="FILE", help="Another way to name a file.")
+    ] = None,
     name: options.NameOption = None,
     workers: options.WorkersOption = None,
     least: Annotated[int | None, typer.Option("--min", metavar="N", help="The fewest workers.")] = None,
@@ -97,7 +100,7 @@ def submit(
         labels=labels or (),
         set=settings or (),
     )
-    jobs = in_order(_jobs(files or [], ctx.meta.get(COMMAND), wishes))
+    jobs = in_order(_jobs([*(files or ()), *(more_files or ())], ctx.meta.get(COMMAND), wishes))
     with connect(server, patience=seconds_of(patience)) as client:
         made = submit_all(client, jobs, fresh=fresh)
         if detach:

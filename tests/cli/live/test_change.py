@@ -47,7 +47,14 @@ def test_scale_fixes_the_number_of_workers(
     told = ok("scale", "train", *arguments)
 
     assert pin_of(running) == pin
-    assert told == f"train (k1aaaaaaaa) is to have {pin[0]} workers.\n"
+    assert told == f"train (k1aaaaaaaa) is to have {pin[0]} worker{'' if pin[0] == 1 else 's'}.\n"
+
+
+def test_a_size_that_was_never_measured_is_marked(running: Site) -> None:
+    running.change("k1aaaaaaaa", curve={1: 1.0, 4: 3.0})
+
+    assert ok("scale", "train", "3").endswith(" 3 workers; how fast they are is interpolated.\n")
+    assert ok("scale", "train", "4").endswith(" 4 workers.\n")
 
 
 def test_scale_auto_leaves_it_to_the_policy_again(running: Site) -> None:

@@ -174,7 +174,7 @@ def test_show_tells_everything(site: Site) -> None:
         "at risk: node-1 was lost",
         "of 2,000 steps",
         "1 of 1..4 (pinned 3)",
-        "1: 10, 2: 20",
+        "1: 10, 2: 20, 3: interpolated",
         "0 after failures, 1 after lost workers",
         "exit code 137, vanished",
         "worker/0",

@@ -37,6 +37,18 @@ def test_the_answer_is_a_promise_with_the_next_commands(site: Site) -> None:
     assert (job.spec.min_workers, job.spec.max_workers, job.owner) == (1, 4, "kim")
 
 
+def test_a_file_may_be_named_by_an_option(site: Site) -> None:
+    file = a_file("name: values\nrun: python train.py\n")
+
+    with site.answering(admitted):
+        told = ok("submit", "--name", "mnist", "-f", file)
+
+    [job] = site.jobs()
+    assert told.splitlines()[0].split() == ["job", "mnist", f"({job.id})"]
+    assert "admitted" in told
+    assert "Next: tenuto logs" in told
+
+
 def test_a_declined_job_ends_with_3_and_counter_offers(site: Site) -> None:
     with site.answering(declined):
         result = tenuto("submit", a_file("run: a\n"))
