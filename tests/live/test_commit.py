@@ -38,6 +38,28 @@ def interrupted(here: Platform, act: Callable[[Tx], Any]) -> bool:
         here.store.write = write  # type: ignore[method-assign]
 
 
+def test_a_round_whose_commit_was_not_answered_is_known_all_the_same() -> None:
+    here = Platform()
+    here.settle()
+    job = here.submit(settle=False)
+    write = here.store.write
+
+    def unanswered(wanted: Callable[[Tx], Any]) -> Any:
+        write(wanted)
+        raise StoreUnavailable("the connection was lost in the middle of a commit")
+
+    here.store.write = unanswered  # type: ignore[method-assign, assignment]
+    with pytest.raises(StoreUnavailable):
+        here.controller.tick()
+    here.store.write = write  # type: ignore[method-assign]
+    here.settle()
+    assert here.phase(job) is P.RUNNING
+
+    here.exit(job)
+    assert here.phase(job) is P.SUCCEEDED
+    assert here.job(job).generation == 1
+
+
 def wished(job: str, **fields: Any) -> Callable[[Tx], Any]:
     def act(tx: Tx) -> None:
         found = tx.job(job)

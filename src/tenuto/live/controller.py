@@ -32,7 +32,7 @@ from tenuto.model.event import Event
 from tenuto.model.phase import ENDED, PLACED, Phase
 from tenuto.policy.base import Policy
 from tenuto.settings import Settings
-from tenuto.store.base import Store, Tx
+from tenuto.store.base import Store, StoreUnavailable, Tx
 from tenuto.store.policy_memory import decode, encode
 from tenuto.wire.worker import WorkerOrder
 
@@ -65,7 +65,7 @@ class Controller:
         now = self._clock()
         leadership = self._lead(now)  # 1 may it act?
         seen = self._engine.observe()  # 2 what really runs
-        records = self._store.read(self._mirror.refresh)  # 3 what is recorded
+        records = self._store.read(self._recorded)  # 3 what is recorded
         seen = self._without_removed(seen, records)
         left = self._meter.advance(records.jobs.values(), now)
         watch = replace(self._watch, orders=self._wanted or ())
@@ -80,11 +80,6 @@ class Controller:
     def run(self, stop: Flag) -> None:
         """Tick until told to stop, whatever happens. Workers go on afterwards."""
         Loop(self, self._store, self._engine, self._clock).run(stop)
-
-    def was_away(self, now: float) -> None:
-        """The process or the machine slept, or the clock was set: nobody could be heard, so nobody was silent."""
-        if self._leadership is not None:
-            self._watch = replace(self._watch, since=now)
 
     def resign(self) -> None:
         """Let the next controller begin at once. Workers go on."""
@@ -117,12 +112,12 @@ class Controller:
 
     def _begin(self, now: float) -> None:
         """Know nothing but what is stored."""
-        self._mirror, self._meter = Mirror(self.settings.scheduling), Meter()
+        self._meter = Meter()
         self._learner = Learner(self.settings.learning)
         self._watch = Watch(self.settings.nodes.timeout, now)
         self._trouble = Trouble()
-        stored = self._store.read(lambda tx: tx.meta("memory"))
-        self._stored_memory: Any = stored["value"] if stored else None
+        self._mirror: Mirror | None = None
+        self._stored_memory: Any = None
         self._memory: Any = None
         self._wake_at = inf
         self._decided_at = -inf
@@ -138,6 +133,17 @@ class Controller:
         return LeadershipLost(str(reason))
 
     # the news
+
+    def _recorded(self, tx: Tx) -> Records:
+        """Catch up with the store; with everything, if the copy of it is not certain."""
+        mirror = self._mirror
+        if mirror is None:
+            mirror, stored = Mirror(self.settings.scheduling), tx.meta("memory")
+            self._stored_memory, self._memory = (stored["value"] if stored else None), None
+            self._decided_on = None
+        records = mirror.refresh(tx)
+        self._mirror = mirror
+        return records
 
     def _without_removed(self, seen: Observation, records: Records) -> Observation:
         """Tell the engine of nodes that were removed from the records, and do not look at them any more."""
@@ -253,9 +259,13 @@ class Controller:
             written = self._store.write(lambda tx: commit(tx, draft, records, leadership))
         except LeadershipLost as lost:
             raise self._lost(lost) from None
-        self._mirror.learn_attempts(
-            attempt for job in written.jobs for attempt in written.changes[job].attempts
-        )
+        except StoreUnavailable:
+            self._mirror = None  # it may have been written all the same: nobody heard the answer
+            raise
+        if self._mirror is not None:
+            self._mirror.learn_attempts(
+                attempt for job in written.jobs for attempt in written.changes[job].attempts
+            )
         return written
 
     def _remember(self, ruling: Ruling | None, written: Written, records: Records) -> None:
@@ -302,3 +312,8 @@ class Controller:
             self._learner.next_look(now),
             self._leadership.renewal,
         )
+
+    def was_away(self, now: float) -> None:
+        """The process or the machine slept, or the clock was set: nobody could be heard, so nobody was silent."""
+        if self._leadership is not None:
+            self._watch = replace(self._watch, since=now)
