@@ -216,6 +216,10 @@ def test_jobs_of_a_lost_machine_go_on_elsewhere(
         kinds = {attempt["node"]: attempt["reason"] for attempt in client.attempts(job)["items"]}
         assert kinds[first] in ("lost", "vanished")
 
+    homes[after["allocation"].partition(":")[0]].lose()
+    platform.down()
+    platform.leaves_nothing()
+
 
 def test_fewer_and_other_nodes_at_the_next_start(start: Callable[..., Platform]) -> None:
     platform = start("--nodes", "3", "--slots", "1")

@@ -37,6 +37,8 @@ class Household:
     """The nodes of this machine that are wanted."""
     unwanted: Collection[str]
     """Its nodes that were wanted once."""
+    timeout: float = 15.0
+    """Seconds of silence after which a node is not waited for."""
 
 
 class Housekeeper:
@@ -46,6 +48,7 @@ class Housekeeper:
         self._home = household
         self._unwanted = set(household.unwanted)
         self._end = end
+        self._begun = time.monotonic()
         self.done = False
         """Whether everything was drained, and everybody sent away."""
         self._enough = Event()
@@ -94,19 +97,25 @@ class Housekeeper:
     # down
 
     def _all_quiet(self) -> bool:
-        """Whether no worker runs or may run anywhere."""
-        seen = self._home.engine.observe()
-        if any(worker.state is not WorkerState.EXITED for worker in seen.workers.values()):
-            return False
+        """Whether no worker runs or may run anywhere that can be reached."""
+        seen, now = self._home.engine.observe(), time.time()
+        silent = {name for name, node in seen.nodes.items() if now > node.heard_at + self._home.timeout}
+        for worker in seen.workers.values():
+            if worker.state is not WorkerState.EXITED and worker.node not in silent:
+                return False
         # Supervisors obey a controller only, and one that compiles has not spoken yet.
         if any(self._home.engine.orders(name).term == 0 for name in seen.nodes):
             return False
+        if not seen.nodes.keys() >= set(self._home.local):
+            return False
+        return self._home.store.read(lambda tx: self._at_rest(tx, {*seen.nodes}))
 
-        def at_rest(tx: Tx) -> bool:
-            heard = all(node.name in seen.nodes or node.state is NodeState.OFFLINE for node in tx.nodes())
-            return heard and not any(job.phase in PLACED or job.ending for job in tx.live_jobs())
-
-        return all(name in seen.nodes for name in self._home.local) and self._home.store.read(at_rest)
+    def _at_rest(self, tx: Tx, met: Collection[str]) -> bool:
+        """Whether no job holds slots, and every node has been met that may still come."""
+        late = time.monotonic() > self._begun + self._home.timeout
+        if any(job.phase in PLACED or job.ending for job in tx.live_jobs()):
+            return False
+        return late or all(node.name in met or node.state is NodeState.OFFLINE for node in tx.nodes())
 
     def _say_farewell(self) -> None:
         elsewhere = set(self._home.engine.observe().nodes) - set(self._home.local)

@@ -76,7 +76,14 @@ class _Platform:
         names = [node.name for node in beginning.local]
         self._deciding = Deciding(store, self._controller)
         self._housekeeper = Housekeeper(
-            Household(store, self._engine, self._keeper, names, set(known_nodes(home)) - set(names)),
+            Household(
+                store,
+                self._engine,
+                self._keeper,
+                local=names,
+                unwanted=set(known_nodes(home)) - set(names),
+                timeout=self._settings.nodes.timeout,
+            ),
             end=self._end,
         )
         self._server: _Server | None = None
