@@ -28,11 +28,12 @@ def test_two_steps_out_and_one_in_are_told_in_order_even_after_a_restart(tmp_pat
 
     with closing(open_store(url)) as store:
         assert sizes(Platform(store=store), job) == [
-            ("", "node-0:1", "zofia asked for 1 worker"),
-            ("node-0:1", "node-0:2", "zofia asked for 2 workers"),
-            ("node-0:2", "node-0:3", "zofia asked for 3 workers"),
-            ("node-0:3", "node-0:2", "zofia asked for 2 workers"),
+            ("", "node-0:1", "pinned by zofia"),
+            ("node-0:1", "node-0:2", "pinned by zofia"),
+            ("node-0:2", "node-0:3", "pinned by zofia"),
+            ("node-0:3", "node-0:2", "pinned by zofia"),
         ]
+        assert {event.actor for event in Platform(store=store).events(job=job, kind="scaled")} == {"zofia"}
 
 
 def test_what_the_policy_does_is_told_as_its_doing() -> None:
@@ -41,7 +42,7 @@ def test_what_the_policy_does_is_told_as_its_doing() -> None:
     here.submit("pilne", steps=100.0, deadline=100.0)
 
     assert sizes(here, job) == [
-        ("", "node-0:4", "chosen by policy:edf"),
+        ("", "node-0:4", "chosen by the policy"),
         ("node-0:4", "", "gave its slots to others"),
     ]
 

@@ -17,7 +17,7 @@ from tenuto.forecast.ahead import ahead
 from tenuto.forecast.contract import contract_of
 from tenuto.forecast.picture import Picture
 from tenuto.forecast.rates import being_measured
-from tenuto.live.change import OPEN, Change, allocation, counted
+from tenuto.live.change import OPEN, Change, allocation
 from tenuto.live.generation import Place, begin
 from tenuto.live.learn import plan_measuring
 from tenuto.live.promise import cause, late_by_plan
@@ -179,31 +179,33 @@ def _placed(
     place = Place(slots, float(snap.rate[row, level]), change.at + float(cost[level]))
     change = begin(change, place, ruling.nodes, ruling.seen, taken)
     phase = P.RESCALING if job.phase in PLACED else P.STARTING
-    message = f"{'goes' if job.slots else 'starts'} on {allocation(slots)}"
+    message = f"{'continues' if job.slots else 'starts'} on {allocation(slots)}"
     return _told_size(change.move(phase, action.kind.value, message, ruling.actor), job, ruling)
 
 
 def _told_size(change: Change, before: Job, ruling: Ruling) -> Change:
+    actor, reason = _whose_doing(before, change.job, ruling.actor)
     return change.tell(
         "scaled",
-        actor=ruling.actor,
+        actor=actor,
         before=allocation(before.slots),
         after=allocation(change.job.slots),
-        reason=_why_so_many(before, change.job, ruling.actor),
+        reason=reason,
         data={"workers": change.job.workers, "generation": change.job.generation},
     )
 
 
-def _why_so_many(before: Job, after: Job, actor: str) -> str:
-    """Whose doing a change of slots is: a user's, a failure's, or the policy's."""
+def _whose_doing(before: Job, after: Job, policy: str) -> tuple[str, str]:
+    """Who is behind a change of slots, and why: a user, a failure, or the policy."""
     if not after.slots:
-        return "gave its slots to others"
+        return policy, "gave its slots to others"
     if not before.slots and before.why in SLOTS_TAKEN:
-        return before.message
+        return policy, before.message
     pin = before.pin
     if pin is not None and (pin.nodes or before.workers != pin.workers):
-        return f"{before.actor or 'a user'} asked for {counted(pin.workers)}"
-    return f"chosen by {actor}"
+        user = before.actor or "a user"
+        return user, f"pinned by {user}"
+    return policy, "chosen by the policy"
 
 
 def _at_risk(change: Change, ruling: Ruling) -> Change:
