@@ -165,17 +165,21 @@ class WorkerFiles:
         """Changes when the worker reports."""
         try:
             found = self._report.stat()
-        except FileNotFoundError:
+        except OSError:
             return (0, 0)
         return (found.st_mtime_ns, found.st_size)
 
     def report(self) -> Progress | None:
-        """The last complete line of the worker's report that is a JSON object; None if there is none."""
+        """The last complete line of the worker's report that is a JSON object; None if there is none.
+
+        The file is the worker's own: whatever it makes of it, the supervisor goes on.
+        """
         try:
-            with self._report.open("rb") as file:
+            # Without waiting: it might be a pipe.
+            with os.fdopen(os.open(self._report, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
                 file.seek(max(0, file.seek(0, os.SEEK_END) - _REPORT_TAIL))
-                *lines, _ = file.read().split(b"\n")
-        except FileNotFoundError:
+                *lines, _ = file.read(_REPORT_TAIL).split(b"\n")
+        except OSError:
             return None
         for line in reversed(lines):
             if (progress := _progress(line)) is not None:
@@ -299,7 +303,7 @@ def _read_state(path: Path) -> State:
 def _progress(line: bytes) -> Progress | None:
     try:
         told = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(told, dict):
         return None

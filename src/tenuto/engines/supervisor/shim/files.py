@@ -29,11 +29,11 @@ def write_whole(path: str, value: object, *, durable: bool = False) -> None:
 
 
 def read_whole(path: str) -> Any:
-    """What `write_whole` wrote; None if it is not there."""
+    """What `write_whole` wrote; None if it is not there, or if a loss of power left it empty."""
     try:
         with open(path, "rb") as file:
             return json.loads(file.read())
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError):
         return None
 
 
