@@ -11,7 +11,7 @@ from tenuto.engines.local import LocalEngine
 from tenuto.errors import Conflict, Unreachable
 from tenuto.model.node import Slot
 from tenuto.wire.node import Hello, Report
-from tenuto.wire.worker import WorkerSeen, WorkerState
+from tenuto.wire.worker import ExitReason, WorkerSeen, WorkerState
 
 RUNNING = WorkerSeen(id=an_id(), node="노드-0", state=WorkerState.RUNNING, slot=0)
 
@@ -60,6 +60,17 @@ def test_the_picture_of_a_supervisor_that_starts_anew_stays_until_it_reports() -
     assert engine.observe().workers == {an_id(): RUNNING}
 
     engine.report(a_report(session="s-2"))
+    assert not engine.observe().workers
+
+
+def test_how_a_worker_ended_is_seen_though_it_was_forgotten_before_anybody_looked() -> None:
+    engine = an_engine()
+    ended = replace(RUNNING, state=WorkerState.EXITED, exit_code=0, reason=ExitReason.ENDED)
+    engine.report(a_report(RUNNING))
+    engine.report(a_report(ended))
+    engine.report(a_report())
+
+    assert engine.observe().workers == {an_id(): ended}
     assert not engine.observe().workers
 
 

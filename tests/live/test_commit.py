@@ -60,6 +60,27 @@ def test_a_round_whose_commit_was_not_answered_is_known_all_the_same() -> None:
     assert here.job(job).generation == 1
 
 
+def test_how_a_worker_ended_is_not_forgotten_with_a_tick_that_could_not_write_it_down() -> None:
+    here = Platform()
+    job = here.submit(max_workers=1)
+    here.engine.end_job(job)
+    ended, observe, write = here.engine.observe(), here.engine.observe, here.store.write
+
+    def full(_: Callable[[Tx], Any]) -> Any:
+        raise StoreUnavailable("pełny dysk")
+
+    here.engine.observe = lambda: ended  # type: ignore[method-assign]
+    here.store.write = full  # type: ignore[method-assign, assignment]
+    with pytest.raises(StoreUnavailable):
+        here.controller.tick()
+    here.engine.observe = lambda: Observation(ended.nodes, {})  # type: ignore[method-assign]
+    here.store.write = write  # type: ignore[method-assign]
+    here.controller.tick()
+    here.engine.observe = observe  # type: ignore[method-assign]
+
+    assert here.phase(job) is P.SUCCEEDED
+
+
 def wished(job: str, **fields: Any) -> Callable[[Tx], Any]:
     def act(tx: Tx) -> None:
         found = tx.job(job)

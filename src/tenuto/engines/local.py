@@ -18,7 +18,7 @@ from tenuto.engines.orders import by_node
 from tenuto.engines.rings import Rings
 from tenuto.errors import Conflict, Unreachable
 from tenuto.wire.node import Hello, Orders, Report
-from tenuto.wire.worker import WorkerId, WorkerOrder, WorkerSeen
+from tenuto.wire.worker import WorkerId, WorkerOrder, WorkerSeen, WorkerState
 
 
 @dataclass(slots=True)
@@ -31,6 +31,8 @@ class _Node:
     """Sessions that another one has followed."""
     workers: dict[WorkerId, WorkerSeen] | None = None
     """As last reported; None before the first report, when nobody knows what runs there."""
+    ended: dict[WorkerId, WorkerSeen] = field(default_factory=dict)
+    """Workers that were reported to have ended since somebody looked last, even if they are forgotten there already."""
     ports: tuple[int, ...] = ()
     news: bool = True
     """Whether its next report tells something new, whatever it contains."""
@@ -74,13 +76,14 @@ class LocalEngine:
     # the port: called by the controller
 
     def observe(self) -> Observation:
-        """What supervisors said last."""
+        """What supervisors said last; and how workers ended that nobody wants any more, once."""
         with self._lock:
             self._let_go()
             heard = {name: node for name, node in self._nodes.items() if node.workers is not None}
             workers: dict[WorkerId, WorkerSeen] = {}
             for node in heard.values():
-                workers |= node.workers or {}
+                workers |= {**node.ended, **(node.workers or {})}
+                node.ended = {}
             return Observation({name: node.seen for name, node in heard.items() if not node.leaving}, workers)
 
     def want(self, term: int, orders: Sequence[WorkerOrder]) -> None:
@@ -162,6 +165,9 @@ class LocalEngine:
             self._alive(node, now)
             news = node.news or _outline(workers) != _outline(node.workers or {})
             node.workers, node.ports, node.news = workers, report.ports, False
+            node.ended |= {
+                worker.id: worker for worker in report.workers if worker.state is WorkerState.EXITED
+            }
             version = self._version(report.node)
         if news:
             self._news.ring()

@@ -34,7 +34,7 @@ from tenuto.policy.base import Policy
 from tenuto.settings import Settings
 from tenuto.store.base import Store, StoreUnavailable, Tx
 from tenuto.store.policy_memory import decode, encode
-from tenuto.wire.worker import WorkerOrder
+from tenuto.wire.worker import WorkerId, WorkerOrder, WorkerSeen, WorkerState
 
 
 class Controller:
@@ -64,7 +64,7 @@ class Controller:
         """
         now = self._clock()
         leadership = self._lead(now)  # 1 may it act?
-        seen = self._engine.observe()  # 2 what really runs
+        seen = self._with_unrecorded(self._engine.observe())  # 2 what really runs
         records = self._store.read(self._recorded)  # 3 what is recorded
         seen = self._without_removed(seen, records)
         left = self._meter.advance(records.jobs.values(), now)
@@ -75,6 +75,8 @@ class Controller:
         written = self._write(draft, records, leadership)  # 6 publish, except what is stale
         self._remember(ruling, written, records)
         self._act(written, records, news, leadership)  # 7 want these workers, and only these
+        if written.complete:
+            self._unrecorded.clear()
         return written.complete
 
     def run(self, stop: Flag) -> None:
@@ -125,6 +127,7 @@ class Controller:
         self._ground: Stakes | None = None
         self._fitted_nowhere: dict[str, int] = {}
         self._wanted: tuple[WorkerOrder, ...] | None = None
+        self._unrecorded: dict[WorkerId, WorkerSeen] = {}
         self._next_moment = inf
         self._known_nodes: frozenset[str] = frozenset()
 
@@ -133,6 +136,11 @@ class Controller:
         return LeadershipLost(str(reason))
 
     # the news
+
+    def _with_unrecorded(self, seen: Observation) -> Observation:
+        """Add how workers ended that were seen in a tick which could not write it down, and are not shown again."""
+        self._unrecorded |= {id_: one for id_, one in seen.workers.items() if one.state is WorkerState.EXITED}
+        return Observation(seen.nodes, {**self._unrecorded, **seen.workers})
 
     def _recorded(self, tx: Tx) -> Records:
         """Catch up with the store; with everything, if the copy of it is not certain."""
