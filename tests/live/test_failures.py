@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.live.platform import Platform
 
+from tenuto.engines.base import Observation
 from tenuto.model.job import Retry
 from tenuto.model.phase import Phase
 
@@ -22,6 +25,27 @@ def test_a_worker_that_fails_fails_the_job_with_its_exit_code() -> None:
     assert failed.message == "worker 2 on node-0 ended with exit code 7"
     assert here.workers(job) == [], "the others are stopped"
     assert {attempt.exit_code for attempt in here.attempts(job)} >= {7}
+
+
+def test_a_failure_on_a_node_whose_clock_is_fast_is_noticed_at_once() -> None:
+    here = Platform()
+    job = here.submit()
+    here.engine.exit_worker(here.workers(job)[0], 7)
+    observe = here.engine.observe
+
+    def an_hour_fast() -> Observation:
+        seen = observe()
+        workers = {
+            one.id: replace(one, ended_at=None if one.ended_at is None else one.ended_at + 3600.0)
+            for one in seen.workers.values()
+        }
+        nodes = {name: replace(node, heard_at=node.heard_at - 0.5) for name, node in seen.nodes.items()}
+        return Observation(nodes, workers)
+
+    here.engine.observe = an_hour_fast  # type: ignore[method-assign]
+    here.settle()
+
+    assert (here.phase(job), here.job(job).exit_code) == (P.FAILED, 7)
 
 
 def test_a_job_with_retries_starts_again_in_its_place_after_a_growing_pause() -> None:

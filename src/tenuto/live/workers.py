@@ -88,8 +88,12 @@ def _is_to_blame(change: Change, worker: WorkerSeen, sight: Sight) -> bool:
 
     As long as one has not, it may be the loss of that node that made the others fail.
     """
-    failed_at = min(change.at if worker.ended_at is None else worker.ended_at, change.at)
     seen = sight.seen.nodes
+    # By the clock of its own node, which may be fast: whoever told us of it did so afterwards.
+    failed_at = min(
+        change.at if worker.ended_at is None else worker.ended_at,
+        seen[worker.node].heard_at if worker.node in seen else change.at,
+    )
     return all(name in seen and seen[name].heard_at >= failed_at for name in change.job.slots)
 
 
