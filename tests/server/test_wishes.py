@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.server.serving import NOW, USER_NAME, Served, a_server, promised
+from tests.store.records import an_attempt
 
 from tenuto.model.job import After, Ending
 from tenuto.model.phase import ENDED, PLACED, Phase, PromiseState
@@ -194,6 +195,16 @@ class TestDelete:
 
         assert server.refused("DELETE", f"/jobs/{id_}")["code"] == "running"
         assert server.everything() == before
+
+    def test_a_job_that_waits_while_its_last_workers_stop_is_not_forgotten(self, server: Served) -> None:
+        id_ = server.submit()["id"]
+        server.put(id_, phase=Phase.QUEUED, generation=1)
+        server.store.write(lambda tx: tx.put_attempt(an_attempt(id_, started_at=NOW)))
+
+        assert server.refused("DELETE", f"/jobs/{id_}")["code"] == "running"
+
+        server.store.write(lambda tx: tx.put_attempt(an_attempt(id_, started_at=NOW, ended_at=NOW)))
+        assert server.http.delete(f"/jobs/{id_}").json() == {"deleted": [id_]}
 
     def test_a_chain_goes_as_a_whole(self, server: Served) -> None:
         chain = _chain(server, 4)

@@ -238,7 +238,7 @@ def delete(tx: Tx, asker: Asker, ref: str, *, cascade: bool) -> list[Job]:
     """Forget a job, and with `cascade` all that wait for it: all of them or none."""
     jobs = _with_successors(tx, job_called(tx, ref)) if cascade else [job_called(tx, ref)]
     for job in jobs:
-        if job.phase in PLACED or job.slots or (job.ending is not None and job.phase not in ENDED):
+        if _has_workers(tx, job):
             raise Conflict(
                 f"{_called(job)} still has workers", code="running", remedy=f"tenuto cancel {job.id} first"
             )
@@ -247,6 +247,15 @@ def delete(tx: Tx, asker: Asker, ref: str, *, cascade: bool) -> list[Job]:
         reason = "" if job is jobs[0] else f"waited for {jobs[0].id}"
         _tell(tx, asker, job, "deleted", before=str(job.phase), reason=reason, data={"name": job.spec.name})
     return jobs
+
+
+def _has_workers(tx: Tx, job: Job) -> bool:
+    """Whether workers of a job run, or may: one that gave its slots back may still be stopping."""
+    if job.phase in ENDED:
+        return False
+    if job.phase in PLACED or job.slots or job.ending is not None:
+        return True
+    return any(attempt.ended_at is None for attempt in tx.attempts(job.id))
 
 
 def _with_successors(tx: Tx, first: Job) -> list[Job]:
