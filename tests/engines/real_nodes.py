@@ -170,7 +170,8 @@ class RealStage:
         for pipe in self._directory.glob("*.pipe"):
             opened: list[int] = []
             if _opened(pipe, opened):
-                os.write(opened[0], b"exit 143\n")
+                with suppress(BrokenPipeError):  # it has just gone by itself
+                    os.write(opened[0], b"exit 143\n")
                 os.close(opened[0])
         until(lambda: not self.machine.engine.observe().workers, "all workers are gone")
 
