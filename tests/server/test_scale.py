@@ -259,3 +259,12 @@ class TestDeadlines:
         server.set_meta(scheduling={"policy": "edf"})
 
         assert server.http.patch(f"/jobs/{careful.id}", json={"deadline": "+600s"}).status_code == 200
+
+
+def test_one_worker_is_told_as_one(server: Served) -> None:
+    server.join("node-0", 4)
+    id_ = server.submit("하나", workers=1)["id"]
+
+    refused = server.refused("POST", f"/jobs/{id_}/scale", {"workers": 2})
+
+    assert refused["message"] == f"job {id_} (하나) can have 1 worker, not 2"

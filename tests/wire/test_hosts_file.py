@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tenuto.errors import InputInvalid
-from tenuto.wire.hosts_file import as_script, on_nodes, parse_hosts
+from tenuto.wire.hosts_file import as_script, host_line, on_nodes, parse_hosts
 
 
 def a_node(name: str, address: str, slots: int) -> dict[str, Any]:
@@ -58,3 +58,8 @@ def test_virtual_nodes_of_one_address_are_filled_in_turn() -> None:
 def test_a_host_that_is_no_node_is_refused() -> None:
     with pytest.raises(InputInvalid, match=r"no node is called c or has that address\. The nodes are a"):
         on_nodes({"c": 1}, [a_node("a", "10.0.0.1", 2)])
+
+
+@pytest.mark.parametrize("host", ["10.0.0.7", "gpu-box", "fe80::1", "::1"])
+def test_a_line_is_read_as_it_was_written(host: str) -> None:
+    assert parse_hosts(host_line(host, 3), "f") == {host: 3}

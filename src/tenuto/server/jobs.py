@@ -27,6 +27,7 @@ from tenuto.store.base import JobQuery, Tx
 from tenuto.suggest import did_you_mean
 from tenuto.wire.api import JobIn
 from tenuto.wire.asks import JobEdit, ResubmitIn
+from tenuto.wire.hosts_file import host_line
 from tenuto.wire.quantities import Unusable
 from tenuto.wire.replies import AttemptOut, DeletedOut, HostsOut, JobOut, Page
 
@@ -246,7 +247,7 @@ def list_hosts(here: Here, ref: Ref) -> HostsOut:
         for node in tx.nodes():
             if count := len(job.slots.get(node.name, ())):
                 slots[node.address] = slots.get(node.address, 0) + count
-        return [f"{host}:{count}" for host, count in slots.items()]
+        return [host_line(host, count) for host, count in slots.items()]
 
     return HostsOut(lines=here.store.read(look))
 

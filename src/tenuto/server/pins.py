@@ -37,8 +37,9 @@ def pin_of(job: Job, asked: ScaleIn, ground: Ground) -> Pin | None:
     pin = _wanted(job, asked, ground)
     least, most = job.spec.min_workers, job.spec.max_workers
     if not least <= pin.workers <= most:
+        sizes = _workers(least) if least == most else f"{least} to {_workers(most)}"
         raise Conflict(
-            f"job {job.id} can have {least} to {most} workers, not {pin.workers}",
+            f"job {job.id} ({job.spec.name}) can have {sizes}, not {pin.workers}",
             code="out_of_range",
             remedy="Choose a number within the range, or resubmit the job with another range",
             field="workers",
@@ -59,7 +60,7 @@ def _wanted(job: Job, asked: ScaleIn, ground: Ground) -> Pin:
     there = share.get(asked.node, 0) + asked.delta
     if there < 0:
         raise Conflict(
-            f"job {job.id} has {share.get(asked.node, 0)} workers on {asked.node}",
+            f"job {job.id} has {_workers(share.get(asked.node, 0))} on {asked.node}",
             code="out_of_range",
             remedy=f"Take away at most {share.get(asked.node, 0)}",
             field="delta",
@@ -103,11 +104,11 @@ def _fits(job: Job, pin: Pin, ground: Ground) -> None:
         _only_there(job, pin)
         usable = {job.spec.node: usable.get(job.spec.node, 0)}
     if pin.workers > sum(usable.values()):
-        raise _too_few(f"{sum(usable.values())} slots can be used, {pin.workers} are asked for")
+        raise _too_few(f"{_slots(sum(usable.values()))} can be used, {pin.workers} asked for")
     for name, count in pin.nodes.items():
         free = usable.get(name, 0) - ground.pinned(name)
         if count > free:
-            raise _too_few(f"node {name} has {max(free, 0)} slots to give, {count} are asked for")
+            raise _too_few(f"node {name} has {_slots(max(free, 0))} to give, {count} asked for")
 
 
 def _only_there(job: Job, pin: Pin) -> None:
@@ -119,6 +120,14 @@ def _only_there(job: Job, pin: Pin) -> None:
             remedy="Resubmit it without node",
             field="node",
         )
+
+
+def _workers(count: int) -> str:
+    return "1 worker" if count == 1 else f"{count} workers"
+
+
+def _slots(count: int) -> str:
+    return "1 slot" if count == 1 else f"{count} slots"
 
 
 def _too_few(problem: str) -> Conflict:

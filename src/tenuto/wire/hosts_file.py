@@ -51,6 +51,11 @@ def parse_hosts(text: str, file: str) -> dict[str, int]:
     return {host: slots for host, slots in hosts.items() if slots}
 
 
+def host_line(host: str, slots: int) -> str:
+    """One line; the colons of an IPv6 address are kept apart from ours."""
+    return f"[{host}]:{slots}" if ":" in host else f"{host}:{slots}"
+
+
 def as_script(lines: Iterable[str]) -> str:
     """A host discovery script that prints these lines."""
     return "".join(f"echo {line}\n" for line in lines)
