@@ -33,6 +33,8 @@ PREFIX = "/api/v1"
 LONG_POLL = 20.0
 """Seconds that the server may keep a question open until there is something to say."""
 _TIMEOUT = httpx.Timeout(30.0, connect=5.0)
+_FORESIGHT = httpx.Timeout(600.0, connect=5.0)
+"""For wishes that the server looks ahead for: the first time on a machine it compiles what it needs for that."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0
 _NO_WRITES = "store_unavailable"
 """The code of `store.base.StoreUnavailable`."""
@@ -99,11 +101,12 @@ class Client:
 
     def change(self, ref: str, wishes: Mapping[str, Any]) -> Json:
         """Change deadline, priority, after, name or labels."""
-        return self._ask("PATCH", f"/jobs/{_part(ref)}", body=wishes, again=True)
+        return self._ask("PATCH", f"/jobs/{_part(ref)}", body=wishes, again=True, timeout=_FORESIGHT)
 
     def scale(self, ref: str, wish: Mapping[str, Any]) -> Json:
         """Pin a job's size, or release it; a difference is not asked for twice."""
-        return self._ask("POST", f"/jobs/{_part(ref)}/scale", body=wish, again="delta" not in wish)
+        again = "delta" not in wish
+        return self._ask("POST", f"/jobs/{_part(ref)}/scale", body=wish, again=again, timeout=_FORESIGHT)
 
     def act(self, ref: str, verb: str) -> Json:
         """`pause`, `resume` or `cancel` a job."""
@@ -157,7 +160,7 @@ class Client:
 
     def set_policy(self, wish: Mapping[str, Any]) -> Json:
         """Put another policy or other settings in force."""
-        return self._ask("PUT", "/policy", body=wish, again=True)
+        return self._ask("PUT", "/policy", body=wish, again=True, timeout=_FORESIGHT)
 
     def cluster(self) -> Json:
         """How the whole is doing."""

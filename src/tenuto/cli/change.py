@@ -17,10 +17,10 @@ import typer
 from tenuto.cli.connect import JobArgument, JsonOption, ServerOption, connect
 from tenuto.cli.job_tables import contract_table
 from tenuto.cli.pairs import pairs, values
-from tenuto.cli.printing import console, print_json, say
+from tenuto.cli.printing import LOOKS_AHEAD, console, print_facts, print_json, remark_if_slow, say
 from tenuto.cli.read_reply import job_of
 from tenuto.cli.show import as_yaml
-from tenuto.cli.verdict import REFUSED, await_verdict, print_verdict, refused
+from tenuto.cli.verdict import REFUSED, await_new_promise, await_verdict, print_verdict, refused
 from tenuto.errors import InputInvalid, Place, TenutoError
 from tenuto.wire.job_file import in_local_zone, read_jobs
 
@@ -69,11 +69,14 @@ def update(
             wishes["labels"] = _labels(client.job(job)["labels"], labels or [], unlabel or [])
         if not wishes:
             raise InputInvalid("nothing is to be changed", remedy="Give --deadline, --priority, --name …")
-        changed = client.change(job, wishes)
+        with remark_if_slow(LOOKS_AHEAD):
+            changed = client.change(job, wishes)
+        if "deadline" in wishes:
+            changed = await_new_promise(client, changed)
     if as_json:
         print_json(changed)
     else:
-        console().print(contract_table(job_of(changed), datetime.now().astimezone()))
+        print_facts(contract_table(job_of(changed), datetime.now().astimezone()))
 
 
 def _labels(now: Mapping[str, str], new: list[str], gone: list[str]) -> dict[str, str]:

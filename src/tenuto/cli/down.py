@@ -74,7 +74,8 @@ def down(
 def _confirm(cluster: dict[str, Any], yes: bool) -> None:
     running = sum(count for state, count in cluster["jobs"].items() if state in PLACED)
     if running and not yes and sys.stdin.isatty():
-        typer.confirm(f"{running} jobs are running. Stop them?", abort=True)
+        jobs = "1 job is running. Stop it?" if running == 1 else f"{running} jobs are running. Stop them?"
+        typer.confirm(jobs, abort=True)
 
 
 def _await_end(home: Home, client: Client, until: float) -> None:
@@ -89,7 +90,7 @@ def _await_end(home: Home, client: Client, until: float) -> None:
         except Unreachable:
             left = 0
         if left != told:
-            say(f"{left} workers are stopping" if left else "the supervisors are leaving")
+            say(_left(left))
             told = left
         if time.monotonic() > until:
             raise StillRunning(
@@ -97,6 +98,12 @@ def _await_end(home: Home, client: Client, until: float) -> None:
                 remedy="The platform goes on stopping; look with tenuto ps, or say tenuto down again",
             )
         time.sleep(_LOOK)
+
+
+def _left(workers: int) -> str:
+    if not workers:
+        return "The supervisors are leaving."
+    return "1 worker is stopping." if workers == 1 else f"{workers} workers are stopping."
 
 
 def _draining(home: Home, config: Path | None, store: str | None) -> Plan:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tenuto.cli.connect import JsonOption, ServerOption, connect
-from tenuto.cli.humane import clock, parsed
+from tenuto.cli.humane import clock, in_local_time, parsed
 from tenuto.cli.printing import console, print_json, print_json_line, print_list, table_of
 from tenuto.cli.read_reply import events_of
 
@@ -89,4 +89,4 @@ def _row(event: EventOut, now: datetime) -> tuple[str, ...]:
     moment = parsed(event.at)
     time_ = f"{moment:%H:%M:%S}" if moment.date() == now.date() else clock(moment, now)
     arrow = f"{event.before or '-'} → {event.after or '-'}" if event.before or event.after else ""
-    return (time_, event.kind, event.job, event.node, arrow, event.actor, event.reason)
+    return (time_, event.kind, event.job, event.node, arrow, event.actor, in_local_time(event.reason, now))

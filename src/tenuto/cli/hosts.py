@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tenuto.cli.connect import JobArgument, JsonOption, ServerOption, connect
-from tenuto.cli.printing import console, print_json, say
+from tenuto.cli.printing import LOOKS_AHEAD, console, print_json, remark_if_slow, say
 from tenuto.errors import InputInvalid, TenutoError
 from tenuto.model.phase import ENDED
 from tenuto.wire.hosts_file import as_script, on_nodes, parse_hosts, text_of
@@ -75,7 +75,8 @@ def _by_name(allocation: str) -> list[str]:
 
 def _apply(client: Client, job: str, hosts: Mapping[str, int], *, force: bool) -> Json:
     nodes = on_nodes(hosts, client.nodes()["items"])
-    return client.scale(job, {"nodes": nodes, "force": True} if force else {"nodes": nodes})
+    with remark_if_slow(LOOKS_AHEAD):
+        return client.scale(job, {"nodes": nodes, "force": True} if force else {"nodes": nodes})
 
 
 def _tell(scaled: Json) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 
+_WRITTEN = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z")
+"""A moment in a sentence of the server's."""
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
@@ -62,3 +65,8 @@ def told(moment: datetime, now: datetime) -> str:
 def amount(value: float) -> str:
     """A number of steps: no more digits than mean something."""
     return f"{value:,.0f}" if value == round(value) or abs(value) >= 1000 else f"{value:,.4g}"
+
+
+def in_local_time(sentence: str, now: datetime) -> str:
+    """A sentence of the server's, which cannot know our zone, with its moments as they are told elsewhere."""
+    return _WRITTEN.sub(lambda found: clock(parsed(found[0]), now), sentence)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from math import floor
 from typing import TYPE_CHECKING
 
-from tenuto.cli.humane import amount, clock, parsed, relative, span, told
+from tenuto.cli.humane import amount, clock, in_local_time, parsed, relative, span, told
 from tenuto.cli.printing import facts_of, table_of
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ _ANSWERS = {
     "admitted": "yes, with a promise",
     "queued": "it waits its turn, without a promise",
     "measuring": "its speed is measured first",
-    "declined": "no",
-    "unschedulable": "no, as the cluster is",
 }
 
 
@@ -100,13 +99,23 @@ def _contract(job: JobOut, now: datetime) -> dict[str, str]:
         return {"answer": f"none yet ({job.state})", "reason": job.message}
     return {
         "answer": f"{contract.reply}: {_ANSWERS.get(contract.reply, '')}".rstrip(": "),
-        "promised": _moment(contract.promised, now),
-        "expected": _moment(contract.expected, now),
+        "promised": _due(job, contract.promised, now),
+        "expected": "" if job.ended_at else _moment(contract.expected, now),
         "reserved": _slots(contract.share),
         "firm answer": _moment(contract.firm_at, now),
-        "reason": contract.message.removeprefix(f"{contract.reply}: "),
+        "reason": _reason(contract, now),
         **_offers(job, contract, now),
     }
+
+
+def _reason(contract: ContractOut, now: datetime) -> str:
+    """The sentence without what has a line of its own: everything of a yes, the counter-offers of a no."""
+    if contract.reply == "admitted":
+        return ""
+    sentence = contract.message.removeprefix(f"{contract.reply}: ")
+    if contract.offers.earliest or contract.offers.steps is not None or contract.offers.in_the_way:
+        sentence = sentence.partition("; ")[0]
+    return in_local_time(sentence, now)
 
 
 def _slots(share: int | None) -> str:
@@ -116,15 +125,21 @@ def _slots(share: int | None) -> str:
 def _offers(job: JobOut, contract: ContractOut, now: datetime) -> dict[str, str]:
     offers = contract.offers
     steps = "" if offers.steps is None else f"{amount(offers.steps)} {job.progress.unit} by that deadline"
+    _, _, with_names = contract.message.partition("in the way: ")
     return {
         "could have": _moment(offers.earliest, now),
         "or": steps,
-        "in the way": ", ".join(offers.in_the_way),
+        "in the way": (with_names if offers.in_the_way else "") or ", ".join(offers.in_the_way),
     }
 
 
 def _moment(text: str | None, now: datetime) -> str:
     return "" if text is None else told(parsed(text), now)
+
+
+def _due(job: JobOut, text: str | None, now: datetime) -> str:
+    """By when; how far that is away means nothing any more once the job has ended."""
+    return clock(parsed(text), now) if text is not None and job.ended_at else _moment(text, now)
 
 
 def job_facts(job: JobOut, now: datetime) -> Table:
@@ -134,18 +149,18 @@ def job_facts(job: JobOut, now: datetime) -> Table:
         {
             "job": f"{job.name} ({job.id})",
             "state": f"{state(job)}{ended}",
-            "because": job.message or job.why,
+            "because": _because(job, now),
             "owner": job.owner,
             "priority": "" if job.priority == "normal" else job.priority,
             "submitted": _moment(job.submitted_at, now),
             "started": _moment(job.started_at, now),
             "ended": _moment(job.ended_at, now),
             "ran for": span(job.elapsed) if job.elapsed else "",
-            "deadline": _moment(job.deadline, now),
+            "deadline": "" if _promised_it(job) else _due(job, job.deadline, now),
             **_contract(job, now),
-            "promise": _promise_fact(job),
+            "promise": _promise_fact(job, now),
             "progress": _progress(job),
-            "workers": f"{job.workers} of {_size_range(job)}",
+            "workers": _size_range(job) if job.ended_at else f"{job.workers} of {_size_range(job)}",
             "slots": job.allocation,
             "curve": _curve(job),
             "restarts": _restarts(job),
@@ -156,22 +171,38 @@ def job_facts(job: JobOut, now: datetime) -> Table:
     )
 
 
-def _promise_fact(job: JobOut) -> str:
+def _because(job: JobOut, now: datetime) -> str:
+    """Why it is in its state, if neither the state nor the answer tells that already."""
+    answer = job.contract.message if job.contract else ""
+    if job.state == "running" or job.message == answer:
+        return ""
+    return in_local_time(job.message or job.why, now)
+
+
+def _promised_it(job: JobOut) -> bool:
+    return job.contract is not None and job.contract.promised == job.deadline
+
+
+def _promise_fact(job: JobOut, now: datetime) -> str:
     if job.promise.state == "none":
         return ""
     word = job.promise.state.replace("_", " ")
-    return f"{word}: {job.promise.breach}" if job.promise.breach else word
+    return f"{word}: {in_local_time(job.promise.breach, now)}" if job.promise.breach else word
 
 
 def _progress(job: JobOut) -> str:
     progress = job.progress
     parts = []
-    if progress.done is not None and progress.total:
-        share = min(progress.done / progress.total, 1)
-        parts.append(f"{amount(progress.done)} of {amount(progress.total)} {progress.unit} ({share:.0%})")
+    done = progress.done
+    if done is not None and progress.total:
+        share = min(done / progress.total, 1)
+        whole = floor(done) if progress.unit == "steps" else done
+        parts.append(f"{amount(whole)} of {amount(progress.total)} {progress.unit} ({share:.0%})")
     if progress.speed:
         parts.append(f"{progress.speed:.4g} {progress.unit}/s")
-    if progress.step is not None:
+    if progress.speed and progress.left:
+        parts.append(f"{span(progress.left / progress.speed)} more at this speed")
+    if progress.step is not None and (done is None or abs(done - progress.step) >= 1):
         parts.append(f"step {amount(progress.step)} reported")
     return ", ".join(parts)
 

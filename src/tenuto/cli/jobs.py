@@ -65,6 +65,12 @@ def ps(
         print_json(page)
         return
     print_list(_table(page, wide))
+    if not page["items"]:
+        say(
+            "No job is there."
+            if all_jobs
+            else "No job waits or runs; tenuto ps --all also lists those that have ended."
+        )
     if page["next"]:
         say(f"There are more: tenuto ps … --cursor {page['next']}")
 

@@ -122,9 +122,9 @@ def follow_logs(
 ) -> Json:
     """Copy what there is and what comes, until the job has ended; returns the job as it ended.
 
-    `changed` is told whenever the job goes to another state but its last.
+    `changed` is told whenever the job goes to another state but its last, or gets another answer.
     """
-    generation, tail, state = begin, reader.which.tail, job["state"]
+    generation, tail, told = begin, reader.which.tail, _standing(job)
     while True:
         copied = reader.read(generation, tail=tail) if generation else 0
         tail = None if generation else tail
@@ -139,8 +139,12 @@ def follow_logs(
         if not copied:
             time.sleep(LOOK_EVERY)
         job = reader.client.job(job["id"])
-        if job["state"] != state and job["state"] not in ENDED:
-            state = job["state"]
+        if _standing(job) != told and job["state"] not in ENDED:
+            told = _standing(job)
             changed(job)
     reader.view.finish_all()
     return job
+
+
+def _standing(job: Json) -> tuple[str, str]:
+    return job["state"], job["contract"]["reply"] if job["contract"] else ""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import errno
 import sys
 import traceback
+from datetime import datetime
 from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 
 import tenuto
+from tenuto.cli.humane import in_local_time
 from tenuto.cli.lazy import Later, group_of
 from tenuto.errors import InputInvalid, TenutoError
 
@@ -141,7 +143,7 @@ def main() -> None:
     try:
         app()
     except TenutoError as error:
-        _tell(str(error))
+        _tell(in_local_time(str(error), datetime.now().astimezone()))
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.exit(0)

@@ -16,7 +16,7 @@ import typer
 from tenuto.cli.connect import TOKEN, JsonOption, ServerOption, checked_url, connect
 from tenuto.cli.home import Home, read_secret, write_private
 from tenuto.cli.pairs import pairs
-from tenuto.cli.printing import console, print_json, say, table_of
+from tenuto.cli.printing import console, print_json, print_list, say, table_of
 from tenuto.errors import InputInvalid, NotAllowed
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def list_nodes(server: ServerOption = None, as_json: JsonOption = False) -> None
         print_json(nodes)
         return
     columns = ("node", "state", "used", "slots", "kind", "address", "jobs")
-    console().print(table_of(columns, (_row(node) for node in nodes["items"])))
+    print_list(table_of(columns, (_row(node) for node in nodes["items"])))
 
 
 def _row(node: Json) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import typer
 
 from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.pairs import values
-from tenuto.cli.printing import console, facts_of, print_json
+from tenuto.cli.printing import LOOKS_AHEAD, facts_of, print_facts, print_json, remark_if_slow
 from tenuto.errors import InputInvalid
 
 if TYPE_CHECKING:
@@ -55,8 +55,9 @@ def set_policy(
         wish["settings"] = changed
     if not wish:
         raise InputInvalid("nothing is to be changed", remedy="Name a policy, or give --set KEY=VALUE")
-    with connect(server) as client:
-        _print(client.set_policy({**wish, "force": True} if force else wish), as_json)
+    with connect(server) as client, remark_if_slow(LOOKS_AHEAD):
+        changed_policy = client.set_policy({**wish, "force": True} if force else wish)
+    _print(changed_policy, as_json)
 
 
 def _print(policy: Json, as_json: bool) -> None:
@@ -68,4 +69,4 @@ def _print(policy: Json, as_json: bool) -> None:
         "in a sentence": policy["summary"],
         "promises": "yes" if policy["promises"] else "no",
     }
-    console().print(facts_of(facts | {key: str(value) for key, value in policy["settings"].items()}))
+    print_facts(facts_of(facts | {key: str(value) for key, value in policy["settings"].items()}))

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import Timer
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+_FILLED_UP = re.compile(r" +((?:\x1b\[[0-9;]*m)*)$", re.MULTILINE)
+LOOKS_AHEAD = (
+    "The server works out which promises this touches; "
+    "the first time on a machine it compiles for that, which takes a minute or two."
+)
 WIDE = 10_000
 """Columns of what is no terminal: a program that reads the lines wants them whole."""
 
@@ -22,12 +30,37 @@ def console(*, error: bool = False) -> Console:
 
 def print_list(table: Table) -> None:
     """A list with a line for each thing; a terminal wraps long lines better than narrow columns can be read."""
-    Console(highlight=False, width=WIDE).print(table, crop=False)
+    _print(table, Console(highlight=False, width=WIDE))
+
+
+def print_facts(table: Table, out: Console | None = None) -> None:
+    """What `facts_of` made, folded into the width of a terminal."""
+    _print(table, out or console())
+
+
+def _print(table: Table, out: Console) -> None:
+    """Without the blanks that fill the last column up: they would wrap, and nobody wants them in a file."""
+    with out.capture() as printed:
+        out.print(table, crop=False)
+    out.file.write(_FILLED_UP.sub(r"\1", printed.get()))
+    out.file.flush()
 
 
 def say(message: str) -> None:
     """A remark that is no result: it goes to standard error."""
     Console(stderr=True, soft_wrap=True, highlight=False).print(Text(message))
+
+
+@contextmanager
+def remark_if_slow(message: str, after: float = 1.5) -> Iterator[None]:
+    """Tell somebody who waits what for, if it takes longer than one waits without a thought."""
+    timer = Timer(after, say, [message])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def print_json(value: object) -> None:

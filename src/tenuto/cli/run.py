@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from datetime import datetime
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,11 +12,12 @@ from typer.core import TyperCommand
 
 from tenuto.cli import job_options as options
 from tenuto.cli.connect import ServerOption, connect
+from tenuto.cli.humane import in_local_time
 from tenuto.cli.log_follow import LogReader, follow_logs
 from tenuto.cli.log_view import LogView
 from tenuto.cli.printing import console, print_json, say
 from tenuto.cli.submit import seconds_of, submit_all
-from tenuto.cli.verdict import REFUSED, await_verdict, print_verdict, refused
+from tenuto.cli.verdict import REFUSED, await_verdict, has_become, print_verdict, refused
 from tenuto.errors import InputInvalid, TenutoError
 from tenuto.wire.job_file import from_command
 
@@ -95,7 +97,7 @@ def _attended(client: Client, job: Json) -> int:
     messages = console(error=True)
     try:
         job = await_verdict(client, job)
-        print_verdict(job, messages)
+        print_verdict(job, messages, attached=True)
         if refused(job):
             return REFUSED
         return _exit_code(_followed(client, job))
@@ -106,14 +108,23 @@ def _attended(client: Client, job: Json) -> int:
 def _followed(client: Client, job: Json) -> Json:
     client.patience = math.inf
     reader = LogReader(client, job["id"], LogView(sys.stdout))
-    ended = follow_logs(reader, job, begin=0, changed=_tell)
+    before = {"state": job["state"], "answer": job["contract"]}
+
+    def tell(now: Json) -> None:
+        if now["state"] != before["state"]:
+            _tell(now)
+        if now["contract"] != before["answer"]:
+            print_verdict(now, console(error=True), attached=True)
+        before.update(state=now["state"], answer=now["contract"])
+
+    ended = follow_logs(reader, job, begin=0, changed=tell)
     _tell(ended)
     return ended
 
 
 def _tell(job: Json) -> None:
-    why = f": {job['message']}" if job["message"] else ""
-    say(f"tenuto: {job['name']} is {job['state']}{why}")
+    why = f": {in_local_time(job['message'], datetime.now().astimezone())}" if job["message"] else ""
+    say(f"tenuto: {job['name']} {has_become(job['state'])}{why}")
 
 
 def _interrupted(client: Client, job: Json) -> int:

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 from tenuto.cli.connect import JobArgument, JsonOption, ServerOption, connect
-from tenuto.cli.printing import console, print_json
+from tenuto.cli.printing import LOOKS_AHEAD, console, print_json, remark_if_slow
 from tenuto.errors import InputInvalid
 
 EXAMPLES = (
@@ -46,7 +46,7 @@ def scale(
     then the breach is recorded with its cause.
     """
     wish = wish_of(size, node) | ({"force": True} if force else {})
-    with connect(server) as client:
+    with connect(server) as client, remark_if_slow(LOOKS_AHEAD):
         scaled = client.scale(job, wish)
     if as_json:
         print_json(scaled)

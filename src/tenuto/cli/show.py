@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tenuto.cli.connect import JobArgument, JsonOption, ServerOption, connect
 from tenuto.cli.job_tables import attempts_table, job_facts
-from tenuto.cli.printing import console, print_json, print_list
+from tenuto.cli.printing import console, print_facts, print_json, print_list
 from tenuto.cli.read_reply import attempts_of, job_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def show(job: JobArgument, server: ServerOption = None, as_json: JsonOption = Fa
         print_json({**found, "attempts": attempts})
         return
     now, out = datetime.now().astimezone(), console()
-    out.print(job_facts(job_of(found), now))
+    print_facts(job_facts(job_of(found), now), out)
     if attempts:
         out.print()
         print_list(attempts_table(attempts_of(attempts[-NEWEST:]), now))

@@ -10,13 +10,15 @@ from rich.console import Console
 
 from tenuto.cli.humane import parsed
 from tenuto.cli.job_tables import contract_table
-from tenuto.cli.printing import say
+from tenuto.cli.printing import print_facts, say
 from tenuto.cli.read_reply import job_of
 
 if TYPE_CHECKING:
     from tenuto.client import Client, Json
 
 REFUSED = 3
+SOON = 2.0
+"""Seconds in which the controller has carried out a wish, if it decides at all."""
 SAY_AFTER = 1.5
 """Seconds after which somebody who waits wants to know why."""
 
@@ -24,6 +26,13 @@ SAY_AFTER = 1.5
 def refused(job: Json) -> bool:
     """Whether the platform said no."""
     return job["state"] in ("declined", "unschedulable")
+
+
+def has_become(state: str) -> str:
+    """What is said of a job in a state: `is running`, `has failed`, `was cancelled`."""
+    if state in ("succeeded", "failed"):
+        return f"has {state}"
+    return f"was {state}" if state in ("cancelled", "declined", "lost") else f"is {state}"
 
 
 def await_verdict(client: Client, job: Json) -> Json:
@@ -41,6 +50,21 @@ def await_verdict(client: Client, job: Json) -> Json:
         # A server that does not wait must not be asked without end.
         time.sleep(max(0.0, 0.2 - (time.monotonic() - asked)))
     return job
+
+
+def await_new_promise(client: Client, job: Json) -> Json:
+    """The job when the contract knows its new deadline, or soon: policies that promise nothing change no contract."""
+    until = time.monotonic() + SOON
+    while _contract_is_behind(job) and time.monotonic() < until:
+        time.sleep(0.1)
+        job = client.job(job["id"])
+    return job
+
+
+def _contract_is_behind(job: Json) -> bool:
+    contract = job["contract"]
+    decided = contract is not None and contract["reply"] in ("admitted", "queued")
+    return decided and job["ended_at"] is None and contract["promised"] != job["deadline"]
 
 
 def _waits(job: Json) -> bool:
@@ -64,14 +88,16 @@ def _next_minute(moment: str) -> str:
     return (parsed(moment) + timedelta(seconds=59.999)).strftime("%Y-%m-%dT%H:%M")
 
 
-def print_verdict(job: Json, out: Console) -> None:
-    """The answer as a small table, and what one may want to do next."""
-    out.print(contract_table(job_of(job), datetime.now().astimezone()))
+def print_verdict(job: Json, out: Console, *, attached: bool = False) -> None:
+    """The answer as a small table, and what one may want to do next; who is attached to the job need do nothing."""
+    print_facts(contract_table(job_of(job), datetime.now().astimezone()), out)
     id_ = job["id"]
     if refused(job):
         earliest = (job["contract"] or {"offers": {}})["offers"].get("earliest")
         steps = [f"tenuto resubmit {id_} --set deadline={_next_minute(earliest)}"] if earliest else []
         steps += [f"tenuto resubmit {id_} --edit", f"tenuto show {id_}"]
+    elif attached:
+        return
     else:
         steps = [f"tenuto logs -f {id_}", f"tenuto show {id_}", f"tenuto cancel {id_}"]
     out.print(f"Next: {' · '.join(steps)}", markup=False)

@@ -10,7 +10,7 @@ import typer
 
 from tenuto.cli.connect import JobArgument, JsonOption, ServerOption, connect
 from tenuto.cli.printing import console, print_json
-from tenuto.cli.verdict import REFUSED, await_verdict, print_verdict, refused
+from tenuto.cli.verdict import REFUSED, await_verdict, has_become, print_verdict, refused
 from tenuto.model.phase import ENDED, Phase
 
 if TYPE_CHECKING:
@@ -28,7 +28,11 @@ def pause(
         paused = client.act(job, "pause")
         if wait:
             paused = await_state(client, paused, {Phase.PAUSED, *ENDED})
-    _tell(paused, "is paused" if paused["state"] == Phase.PAUSED else "will be paused", as_json)
+    _tell(
+        paused,
+        has_become(paused["state"]) if paused["state"] in (Phase.PAUSED, *ENDED) else "will be paused",
+        as_json,
+    )
 
 
 def resume(
@@ -60,7 +64,9 @@ def cancel(
         cancelled = client.act(job, "cancel")
         if wait:
             cancelled = await_end(client, cancelled)
-    _tell(cancelled, "has ended" if cancelled["ended_at"] else "will end", as_json)
+    _tell(
+        cancelled, has_become(cancelled["state"]) if cancelled["ended_at"] else "will be cancelled", as_json
+    )
 
 
 def await_end(client: Client, job: Json) -> Json:
@@ -84,4 +90,4 @@ def _tell(job: Json, what: str, as_json: bool) -> None:
     if as_json:
         print_json(job)
     else:
-        console().print(f"{job['name']} ({job['id']}) {what}; it is {job['state']}.", markup=False)
+        console().print(f"{job['name']} ({job['id']}) {what}.", markup=False)

@@ -91,7 +91,7 @@ def test_a_size_that_cannot_be_changes_nothing(
 
 
 def test_pause_and_cancel_are_noted_at_once(running: Site) -> None:
-    assert ok("pause", "train") == "train (k1aaaaaaaa) will be paused; it is running.\n"
+    assert ok("pause", "train") == "train (k1aaaaaaaa) will be paused.\n"
     assert running.job("k1aaaaaaaa").pause
     assert "running (pausing)" in ok("ps")
 
@@ -114,8 +114,8 @@ def test_with_wait_they_return_when_it_is_done(running: Site) -> None:
                 running.answer(job.id, obey)
 
     end = running.store.listen(controller)
-    assert ok("pause", "train", "--wait") == "train (k1aaaaaaaa) is paused; it is paused.\n"
-    assert ok("stop", "train", "--wait") == "train (k1aaaaaaaa) has ended; it is cancelled.\n"
+    assert ok("pause", "train", "--wait") == "train (k1aaaaaaaa) is paused.\n"
+    assert ok("stop", "train", "--wait") == "train (k1aaaaaaaa) was cancelled.\n"
     end()
 
 

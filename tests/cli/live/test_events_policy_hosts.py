@@ -233,5 +233,5 @@ def test_not_even_when_it_asks_a_server(site: Site) -> None:
     )
     ran = subprocess.run([sys.executable, "-c", program, "ps"], capture_output=True, text=True, check=True)
 
-    assert ran.stderr == ""
+    assert ran.stderr == "No job waits or runs; tenuto ps --all also lists those that have ended.\n"
     assert ran.stdout.startswith("id ")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tenuto.cli.humane import amount, clock, parsed, relative, span, told
+from tenuto.cli.humane import amount, clock, in_local_time, parsed, relative, span, told
 
 NOW = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
 
@@ -64,3 +64,15 @@ def test_times_of_the_api_are_shown_in_the_zone_of_the_machine() -> None:
 )
 def test_an_amount_has_no_more_digits_than_mean_something(value: float, text: str) -> None:
     assert amount(value) == text
+
+
+def test_moments_in_a_sentence_of_the_server_are_told_in_our_zone() -> None:
+    sentence = "2026-11-20T18:00Z cannot be promised; 2026-11-16T12:30:05Z or 2026-11-16T12:30:05.250Z can"
+
+    told_here = in_local_time(sentence, NOW.astimezone())
+
+    near, far = (clock(datetime.fromisoformat(text).astimezone(), NOW.astimezone()) for text in ISO)
+    assert told_here == f"{far} cannot be promised; {near} or {near} can"
+
+
+ISO = ("2026-11-16T12:30:05+00:00", "2026-11-20T18:00+00:00")

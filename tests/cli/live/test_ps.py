@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from rich.cells import cell_len
 from tests.cli.live.site import Site, admitted, as_json, declined, ok, tenuto
 
 from tenuto.cli import jobs as ps_command
-from tenuto.model.job import Pin, Role
+from tenuto.model.job import Pin, Progress, Role
 from tenuto.model.phase import Phase, PromiseState
 
 
@@ -224,3 +225,54 @@ def test_a_job_that_is_not_there_is_told_with_4(site: Site) -> None:
 
     assert result.exit_code == 4
     assert result.stderr == "tenuto: there is no job 'trane'. Did you mean train?\n"
+
+
+def test_the_answer_is_told_once_and_nothing_is_ahead_of_a_job_that_has_ended(site: Site) -> None:
+    job = site.add_job("k1", deadline=time.time() + 600)
+    yes = admitted(job)
+    site.change("k1", contract=yes.contract, promise=yes.promise, message="It fits")
+
+    living = ok("show", "k1")
+    site.change("k1", phase=Phase.SUCCEEDED, ended_at=time.time())
+    ended = ok("show", "k1")
+
+    assert "reason" not in living and "because" not in living
+    assert "deadline" not in living
+    assert "expected" in living
+    assert "expected" not in ended
+    assert "(in " not in ended
+
+
+def test_a_no_has_its_counter_offers_in_lines_of_their_own(site: Site) -> None:
+    no = declined(site.add_job("k1"))
+    assert no.contract is not None
+    sentence = "declined: 2030-01-01T00:00Z cannot be promised; 1200 steps would fit; in the way: 훈련 (k0)"
+    site.change("k1", phase=no.phase, contract=replace(no.contract, message=sentence), message=sentence)
+
+    rows = {line[:10].strip(): line[12:] for line in ok("show", "k1").splitlines()}
+
+    assert rows["reason"].endswith("cannot be promised")
+    assert rows["or"] == "1,200 steps by that deadline"
+    assert rows["in the way"] == "훈련 (k0)"
+    assert "because" not in rows
+
+
+def test_lines_do_not_end_in_blanks(site: Site) -> None:
+    site.add_job("k1", name="a")
+    site.add_job("k2", name="zażółć", contract=None)
+
+    printed = ok("ps") + ok("ps", "--wide") + ok("show", "k2") + ok("node", "ls") + ok("events")
+
+    assert all(line == line.rstrip() for line in printed.splitlines())
+
+
+def test_progress_tells_whole_steps_and_the_time_that_is_left(site: Site) -> None:
+    site.add_job(
+        "k1",
+        spec={"steps": 4000.0},
+        phase=Phase.RUNNING,
+        slots={"node-0": (0,)},
+        progress=Progress(left=3970.97, speed=40.0, as_of=time.time() + 60),
+    )
+
+    assert "29 of 4,000 steps (1%), 40 steps/s, 1 min 39 s more at this speed" in ok("show", "k1")

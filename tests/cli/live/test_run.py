@@ -7,13 +7,16 @@ import threading
 import time
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from rich.console import Console
 from tests.cli.live.site import Site, admitted, declined, tenuto, until
 
 from tenuto.cli import log_follow
 from tenuto.cli import run as run_command
-from tenuto.model.job import Job
+from tenuto.cli.verdict import has_become, print_verdict
+from tenuto.model.job import Contract, Job, Reply
 from tenuto.model.phase import Phase
 
 
@@ -59,7 +62,7 @@ def test_it_prints_what_the_job_prints_and_ends_as_the_job_ends(
     assert result.exit_code == exit_code
     assert result.stdout == f"hello from the job\nProgram exit with code {code}\n"
     assert "admitted: yes, with a promise" in result.stderr
-    assert f"train is {end}" in result.stderr
+    assert f"train {has_become(end)}" in result.stderr
 
 
 def test_a_declined_command_ends_with_3(site: Site) -> None:
@@ -68,7 +71,7 @@ def test_a_declined_command_ends_with_3(site: Site) -> None:
 
     assert result.exit_code == 3
     assert result.stdout == ""
-    assert "declined: no" in result.stderr
+    assert "answer  " in result.stderr and "declined" in result.stderr
 
 
 def test_detached_it_returns_after_the_answer(site: Site) -> None:
@@ -128,3 +131,30 @@ def test_the_second_interruption_leaves_the_job_alone(site: Site, monkeypatch: p
     assert result.exit_code == 130
     assert "left alone; see tenuto show" in result.stderr
     assert [job.cancel for job in site.jobs()] == [True]
+
+
+def test_the_firm_answer_after_measuring_is_told(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    def tell(job: dict[str, Any], out: Console, *, attached: bool) -> None:
+        told.append(job["contract"]["reply"])
+        print_verdict(job, out, attached=attached)
+
+    def measure(job: Job) -> Job:
+        contract = Contract(reply=Reply.MEASURING, why="measuring", message="", answered_at=time.time())
+        return replace(job, phase=Phase.RUNNING, generation=1, slots={"node-0": (0,)}, contract=contract)
+
+    def go_on() -> None:
+        until(lambda: told == ["measuring"])
+        [job] = site.jobs()
+        site.change(job.id, contract=admitted(job).contract)
+        until(lambda: told == ["measuring", "admitted"])
+        site.change(job.id, phase=Phase.SUCCEEDED, exit_code=0, slots={}, ended_at=time.time())
+
+    monkeypatch.setattr(run_command, "print_verdict", tell)
+    threading.Thread(target=go_on).start()
+    with site.answering(measure):
+        result = tenuto("run", "--", "python", "train.py")
+
+    assert "admitted: yes, with a promise" in result.stderr
+    assert "Next" not in result.stderr

@@ -54,7 +54,7 @@ def test_a_declined_job_ends_with_3_and_counter_offers(site: Site) -> None:
         result = tenuto("submit", a_file("run: a\n"))
 
     assert result.exit_code == 3
-    assert "declined: no" in result.stdout
+    assert "answer      declined\n" in result.stdout
     assert "It needs more slots than there are" in result.stdout
     assert "(in 4 h)" in result.stdout
     assert "1,200 steps by that deadline" in result.stdout
