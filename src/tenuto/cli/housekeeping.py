@@ -21,6 +21,9 @@ from tenuto.wire.worker import WorkerState
 log = logging.getLogger(__name__)
 
 _LOOK = 0.2
+"""Seconds between two looks while there is something to do."""
+_REST = 2.0
+"""Seconds between two looks while there is nothing to do, and no bell has rung."""
 _FAREWELL = 30.0
 """Seconds in which a supervisor without workers leaves when it is told to, however busy the machine is."""
 ACTOR = "tenuto up"
@@ -52,6 +55,7 @@ class Housekeeper:
         self.done = False
         """Whether everything was drained, and everybody sent away."""
         self._enough = Event()
+        self._bell = Event()
         self._thread = Thread(target=self._run, name="housekeeper", daemon=True)
 
     def start(self) -> None:
@@ -61,21 +65,30 @@ class Housekeeper:
     def stop(self) -> None:
         """Do no more; may be called by the housekeeper itself."""
         self._enough.set()
+        self._bell.set()
 
     def _run(self) -> None:
+        end_listening = self._home.store.listen(lambda _: self._bell.set())
         while not self._enough.wait(_LOOK):
+            self._bell.clear()
             try:
                 if self._home.store.read(lambda tx: bool(tx.meta("draining"))):
                     if self._all_quiet():
                         self._say_farewell()
                         self.done = True
                         self._end()
-                        return
+                        break
                 elif self._unwanted:
                     self._unwanted = self._home.store.write(self._send_away)
+                else:
+                    self._bell.wait(_REST)
             except StoreUnavailable as trouble:
                 log.warning("%s", trouble)
                 self._enough.wait(5 * _LOOK)
+            except Exception:
+                log.exception("this is a fault of tenuto; it is tried again")
+                self._enough.wait(5 * _LOOK)
+        end_listening()
 
     # nodes that are not asked for any more
 

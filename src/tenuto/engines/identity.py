@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 _STARTTIME = 19
@@ -35,5 +36,6 @@ class ProcessIdentity:
         return ProcessIdentity.of(self.pid) == self
 
 
+@cache
 def _boot() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()

@@ -31,7 +31,7 @@ LEFT = "left"
 LOG = "supervisor.log"
 LOG_BYTES = 4 << 20
 """How long that log may become before it is set aside as `supervisor.old.log`."""
-_LOOK = 0.2
+_LOOK = 0.25
 """Seconds between two looks at the supervisors."""
 _HEALTHY = 10.0
 """A supervisor that lived so many seconds is started again at once."""
@@ -109,7 +109,7 @@ class Keeper:
             for watched in self._watched.values():
                 try:
                     self._look_after(watched)
-                except OSError:  # such as too many processes: whatever it is may pass
+                except Exception:  # such as too many processes: whatever it is may pass
                     log.exception("the supervisor of %s cannot be started", watched.node.name)
                     watched.not_before = monotonic() + _SLOWEST
 

@@ -18,7 +18,7 @@ from tenuto.store.base import Store, StoreUnavailable
 LOG = logging.getLogger("tenuto.live")
 SHORTEST = 0.02
 """Seconds between two ticks, so that what happens at the same time is looked at once."""
-LISTENS_EVERY = 0.1
+LISTENS_EVERY = 0.25
 """Seconds after which a stop is noticed at the latest."""
 LONGEST = 2.0
 """Seconds after which it looks even if no bell has rung."""

@@ -1,4 +1,4 @@
-"""Who wants to know of commits, and up to which revision they have been told."""
+"""Who wants to know of commits, up to which revision they have been told, and when to look for more."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import threading
 from collections.abc import Callable
 
 log = logging.getLogger(__name__)
+
+SURELY = 50
+"""After so many looks at which nothing seems to have changed the database itself is asked."""
 
 
 class Bell:
@@ -41,3 +44,20 @@ class Bell:
                 ring(revision)
             except Exception:
                 log.exception("a listener of the store failed")
+
+
+class Glance:
+    """Whether a database may have changed, by a stamp that is cheaper to look at than the database."""
+
+    def __init__(self, stamp: Callable[[], object] | None) -> None:
+        self._stamp = stamp
+        self._last: object = None
+        self._quiet = 0
+
+    def is_worth_asking(self) -> bool:
+        """To be asked again and again; always if there is no stamp."""
+        now = None if self._stamp is None else self._stamp()
+        self._quiet = self._quiet + 1 if now is not None and now == self._last else 0
+        self._last = now
+        # Once more after a change: what follows within the same tick of the file system's clock looks the same.
+        return self._quiet <= 1 or self._quiet % SURELY == 0

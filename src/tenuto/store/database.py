@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,8 @@ class Database:
     readers: Engine
     transaction_mark: ColumnElement[int]
     """What a transaction can be recognised by after its connection was lost; 0 where none is ever lost."""
+    stamp: Callable[[], object] | None = None
+    """Cheap to ask for, and another one after almost every commit, whoever made it; None if nothing is."""
 
     def dispose(self) -> None:
         """Close all connections."""
@@ -66,7 +69,21 @@ def sqlite_database(path: Path, max_page_count: int | None = None) -> Database:
     readers = create_engine("sqlite://", creator=connect_reader, **pool, **_READERS)
     event.listen(writer, "begin", _begin_immediate)
     event.listen(readers, "begin", _begin)
-    return Database(where=f"The store {path}", writer=writer, readers=readers, transaction_mark=literal(0))
+    return Database(
+        where=f"The store {path}",
+        writer=writer,
+        readers=readers,
+        transaction_mark=literal(0),
+        stamp=lambda: (_file_stamp(path), _file_stamp(path.with_name(f"{path.name}-wal"))),
+    )
+
+
+def _file_stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 def _connect_sqlite(address: str) -> sqlite3.Connection:

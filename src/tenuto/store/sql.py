@@ -21,7 +21,7 @@ from sqlalchemy.exc import DBAPIError
 
 from tenuto.store import tables
 from tenuto.store.base import StoreUnavailable, Tx
-from tenuto.store.bell import Bell
+from tenuto.store.bell import Bell, Glance
 from tenuto.store.database import Database
 from tenuto.store.sql_tx import Counters, SqlTx
 from tenuto.store.trouble import explain, lost, may_pass
@@ -204,12 +204,18 @@ class SqlStore:
         return end
 
     def _poll(self) -> None:
+        glance = Glance(self.database.stamp)
         while not self._stop_polling.wait(POLL_SECONDS):
+            if not glance.is_worth_asking():
+                continue
             try:
                 with self.database.readers.connect() as connection:
                     revision = connection.execute(_REVISION).scalar_one()
             except DBAPIError:
                 continue  # whoever reads or writes is told; here we wait for better times
+            except Exception:
+                log.exception("the store could not be looked at; it is tried again")
+                continue
             self._bell.ring(revision)
 
     def close(self) -> None:
