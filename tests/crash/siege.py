@@ -205,7 +205,7 @@ def _check_ran_once(job: Json, attempts: list[Json]) -> None:
     """At most one generation came to its end by itself, and none was started after it."""
     generations: dict[int, list[Json]] = {}
     for attempt in attempts:
-        if attempt["role"] == "worker":
+        if attempt["role"] == "worker" and attempt["started_at"]:
             generations.setdefault(attempt["generation"], []).append(attempt)
     complete = [
         number
