@@ -12,7 +12,7 @@ from tenuto.cli.beginning import begin
 from tenuto.cli.home import Home
 from tenuto.cli.housekeeping import Household, Housekeeper
 from tenuto.cli.plan import LocalWish, Plan
-from tenuto.engines.keeper import Keeper, WayIn
+from tenuto.engines.keeper import LEFT, Keeper, LocalNode, WayIn
 from tenuto.engines.local import LocalEngine
 from tenuto.model.node import Node, NodeState, Slot
 from tenuto.server.auth import digest_of
@@ -118,3 +118,20 @@ def test_when_nothing_runs_any_more_down_ends_the_server(home: Home, store: Stor
 
     assert ended.wait(30)
     assert housekeeper.done
+
+
+def test_down_does_not_wait_for_a_node_of_this_machine_that_was_removed(
+    home: Home, store: Store, tmp_path: Path
+) -> None:
+    store.write(lambda tx: tx.set_meta("draining", True))
+    (tmp_path / LEFT).touch()
+    removed = LocalNode(name="node-2", directory=tmp_path)
+    keeper = Keeper([removed], WayIn(server_file=home.server, token_file=home.node_token))
+    ended = Event()
+    housekeeper = Housekeeper(Household(store, LocalEngine(), keeper, ["node-2"], set()), end=ended.set)
+
+    housekeeper.start()
+    try:
+        assert ended.wait(30)
+    finally:
+        housekeeper.stop()

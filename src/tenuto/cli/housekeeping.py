@@ -119,7 +119,10 @@ class Housekeeper:
         # Supervisors obey a controller only, and one that compiles has not spoken yet.
         if any(self._home.engine.orders(name).term == 0 for name in seen.nodes):
             return False
-        if not seen.nodes.keys() >= set(self._home.local):
+        here = self._home.keeper.ended(
+            self._home.local, timeout=0.0
+        )  # without those that `node rm` sent away
+        if not seen.nodes.keys() >= set(here):
             return False
         return self._home.store.read(lambda tx: self._at_rest(tx, {*seen.nodes}))
 
