@@ -43,7 +43,6 @@ def test_jobs_stand_in_the_order_of_their_numbers_and_time_begins_at_the_epoch()
         {"pause": True},
         {"cancel": True},
         {"ending": Ending(phase=Phase.FAILED, why="exit_code", message="")},
-        {"not_before": NOW + 1.0},
         {"phase": Phase.HELD},
         {"phase": Phase.SUCCEEDED},
     ],

@@ -70,7 +70,7 @@ def _as_a_newcomer(job: Job) -> Job:
     """The job without what it was told: it competes with all promises but its own former one."""
     phase = job.phase if job.phase in PLACED else Phase.SUBMITTED
     untold = replace(job, phase=phase, contract=None, promise=PromiseState.NONE)
-    return replace(untold, pause=False, cancel=False, ending=None, not_before=0.0)
+    return replace(untold, pause=False, cancel=False, ending=None)
 
 
 def _promised(job: Job) -> float:

@@ -85,7 +85,7 @@ class Picture:
 
 def picture(scene: Scene) -> Picture:
     """Take the picture of a scene."""
-    jobs = tuple(sorted((job for job in scene.jobs if _is_planned(job, scene.now)), key=_number))
+    jobs = tuple(sorted((job for job in scene.jobs if _is_planned(job)), key=_number))
     ground = _ground(scene.nodes)
     memory, again = _what_to_ask_again(scene, jobs)
     rates = [_rates(job, ground) for job in jobs]
@@ -120,10 +120,13 @@ def _number(job: Job) -> int:
     return job.number
 
 
-def _is_planned(job: Job, now: float) -> bool:
-    """Whether a round decides about a job now."""
+def _is_planned(job: Job) -> bool:
+    """Whether a round decides about a job.
+
+    One that waits after a failure keeps its slots and its place in the plan: only its workers wait.
+    """
     stays = not (job.pause or job.cancel or job.ending is not None)
-    return stays and job.phase in PLANNED and job.not_before <= now
+    return stays and job.phase in PLANNED
 
 
 @dataclass(frozen=True)

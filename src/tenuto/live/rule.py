@@ -62,8 +62,7 @@ def _helped(ruled: Ruled, scene: Scene, policy: Policy) -> Ruled:
 
 
 def _tried(changes: Mapping[str, Change], scene: Scene, policy: Policy) -> Ruled:
-    # A job that waits after a failure keeps its slots and its place in the plan; only its workers wait.
-    jobs = [replace(change.job, not_before=0.0) for change in changes.values()]
+    jobs = [change.job for change in changes.values()]
     left = {change.job.number: change.left for change in changes.values()}
     taken = picture(replace(scene, jobs=jobs, left=left))
     return Ruled(changes, taken, run_round(taken.snapshot, policy))

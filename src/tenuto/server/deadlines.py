@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tenuto.errors import Conflict
 from tenuto.model.job import Contract, Job, Reply
 from tenuto.model.phase import Phase
@@ -45,4 +43,4 @@ def _answer(seen: View, job: Job, deadline: float) -> Contract:
     from tenuto.forecast.changes import admissible  # loads compiled kernels
 
     policy = seen.rule.policy()
-    return admissible(seen.scene(policy), replace(job, not_before=0.0), deadline, policy)
+    return admissible(seen.scene(policy), job, deadline, policy)

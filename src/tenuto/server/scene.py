@@ -117,8 +117,7 @@ class View:
         remembered = self.memory if isinstance(self.memory, dict) else {}
         ours = remembered.get("policy") in (policy.name, set_to.policy)
         return Scene(
-            # A job that waits after a failure keeps its place in the plan; only its workers wait.
-            jobs=[replace(job, not_before=0.0) for job in self.jobs],
+            jobs=self.jobs,
             nodes=self.nodes,
             now=self.now,
             epoch=self.epoch,
