@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from tenuto.model.rules import Placement
 
@@ -92,3 +93,14 @@ class Settings:
     serving: Serving = field(default_factory=Serving)
     learning: Learning = field(default_factory=Learning)
     store: Storage = field(default_factory=Storage)
+
+
+def scheduling_in_force(written: Any, default: Scheduling) -> Scheduling:
+    """How rounds decide as the store has it, else the default; fields of another version are left out."""
+    if not isinstance(written, dict):
+        return default
+    known = {field.name for field in fields(Scheduling)}
+    values = {name: value for name, value in written.items() if name in known}
+    if "placement" in values:
+        values["placement"] = Placement(values["placement"])
+    return replace(default, **values)

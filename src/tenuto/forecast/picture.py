@@ -21,7 +21,7 @@ from tenuto.model.columns import Flags, Floats, Ints, frozen
 from tenuto.model.cost import Cost
 from tenuto.model.job import Job, Reply
 from tenuto.model.node import Node, NodeState
-from tenuto.model.phase import PLACED, PLANNED, Phase, PromiseState
+from tenuto.model.phase import OPEN_PROMISES, PLACED, Phase, PromiseState
 from tenuto.model.plan import Why
 from tenuto.model.snapshot import IDLE, UNUSABLE, Rules, Snapshot, worth_using
 
@@ -85,7 +85,7 @@ class Picture:
 
 def picture(scene: Scene) -> Picture:
     """Take the picture of a scene."""
-    jobs = tuple(sorted((job for job in scene.jobs if _is_planned(job)), key=_number))
+    jobs = tuple(sorted((job for job in scene.jobs if job.is_planned), key=_number))
     ground = _ground(scene.nodes)
     memory, again = _what_to_ask_again(scene, jobs)
     rates = [_rates(job, ground) for job in jobs]
@@ -118,15 +118,6 @@ def picture(scene: Scene) -> Picture:
 
 def _number(job: Job) -> int:
     return job.number
-
-
-def _is_planned(job: Job) -> bool:
-    """Whether a round decides about a job.
-
-    One that waits after a failure keeps its slots and its place in the plan: only its workers wait.
-    """
-    stays = not (job.pause or job.cancel or job.ending is not None)
-    return stays and job.phase in PLANNED
 
 
 @dataclass(frozen=True)
@@ -277,7 +268,7 @@ def _needs_answer(job: Job, promised: bool) -> bool:
     if job.contract is None:
         return True
     if job.contract.reply is Reply.ADMITTED:
-        return job.promise in (PromiseState.HOLDS, PromiseState.AT_RISK)
+        return job.promise in OPEN_PROMISES
     return job.contract.reply is Reply.QUEUED and job.contract.why == Why.NO_PROMISE_ASKED
 
 

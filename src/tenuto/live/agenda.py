@@ -6,12 +6,11 @@ from collections.abc import Iterable, Mapping
 from math import inf
 
 from tenuto.engines.base import Observation
-from tenuto.live.change import OPEN
 from tenuto.live.promise import PATIENCE
 from tenuto.live.reconcile import Watch
 from tenuto.model.job import Job
 from tenuto.model.node import Node, NodeState
-from tenuto.model.phase import PLACED
+from tenuto.model.phase import OPEN_PROMISES, PLACED
 
 
 def next_moment(
@@ -30,5 +29,5 @@ def _of_job(job: Job) -> Iterable[float]:
         yield job.not_before
         if job.spec.max_duration is not None:
             yield job.progress.changed_at + job.spec.max_duration - job.ran_for
-    if job.promise in OPEN and job.contract is not None and job.contract.promised is not None:
+    if job.promise in OPEN_PROMISES and job.contract is not None and job.contract.promised is not None:
         yield job.contract.promised + 2 * PATIENCE

@@ -8,12 +8,10 @@ from typing import Any
 
 from tenuto.model.event import Event
 from tenuto.model.job import Ending, Job, Progress
-from tenuto.model.phase import ENDED, NEXT, Phase, PromiseState
+from tenuto.model.phase import ENDED, NEXT, OPEN_PROMISES, Phase, PromiseState
 from tenuto.store.base import Attempt
 
 CONTROLLER = "controller"
-OPEN = frozenset({PromiseState.HOLDS, PromiseState.AT_RISK})
-"""Promises of which nobody knows yet what becomes of them."""
 
 
 class NoSuchStep(AssertionError):
@@ -99,7 +97,7 @@ class Change:
 
     def withdraw(self, reason: str, actor: str) -> Change:
         """The owner gives a promise back by what he does."""
-        if self.job.promise not in OPEN:
+        if self.job.promise not in OPEN_PROMISES:
             return self
         return self.promise(PromiseState.WITHDRAWN, reason, actor)
 

@@ -17,14 +17,14 @@ from tenuto.forecast.ahead import ahead
 from tenuto.forecast.contract import contract_of
 from tenuto.forecast.picture import Picture
 from tenuto.forecast.rates import being_measured
-from tenuto.live.change import OPEN, Change, allocation
+from tenuto.live.change import Change, allocation
 from tenuto.live.generation import Place, begin
 from tenuto.live.learn import plan_measuring
 from tenuto.live.promise import cause, late_by_plan
 from tenuto.live.workers import SLOTS_TAKEN
 from tenuto.model.job import Contract, Ending, Job
 from tenuto.model.node import Node
-from tenuto.model.phase import PLACED, Phase, PromiseState
+from tenuto.model.phase import OPEN_PROMISES, PLACED, Phase, PromiseState
 from tenuto.model.plan import Action, ActionKind, Answer, Round, Verdict
 from tenuto.policy.base import Policy
 from tenuto.settings import Learning
@@ -211,7 +211,7 @@ def _whose_doing(before: Job, after: Job, policy: str) -> tuple[str, str]:
 def _at_risk(change: Change, ruling: Ruling) -> Change:
     """Compare the plan that is in force now with the promise."""
     job = change.job
-    if job.promise not in OPEN or job.contract is None or job.contract.promised is None:
+    if job.promise not in OPEN_PROMISES or job.contract is None or job.contract.promised is None:
         return change
     promised = job.contract.promised - ruling.picture.epoch
     late = late_by_plan(ruling.round.memory, job.number, promised)

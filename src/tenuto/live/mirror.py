@@ -7,7 +7,7 @@ alike to the last bit; the store gets a new anchor (`Progress`) only when someth
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
@@ -15,8 +15,7 @@ from tenuto.live.sight import worker_of
 from tenuto.model.job import Job, Progress
 from tenuto.model.node import Node
 from tenuto.model.phase import ENDED, Phase
-from tenuto.model.rules import Placement
-from tenuto.settings import Scheduling
+from tenuto.settings import Scheduling, scheduling_in_force
 from tenuto.store.base import Attempt, Tx
 from tenuto.wire.worker import WorkerId
 
@@ -135,15 +134,8 @@ def _predecessors(tx: Tx, jobs: Iterable[Job]) -> Mapping[str, Phase | None]:
 
 
 def scheduling_in(tx: Tx, default: Scheduling) -> Scheduling:
-    """What `up` and `policy set` wrote down, else the default; fields of another version are left out."""
-    written = tx.meta("scheduling")
-    if not isinstance(written, dict):
-        return default
-    known = {field.name for field in fields(Scheduling)}
-    values = {name: value for name, value in written.items() if name in known}
-    if "placement" in values:
-        values["placement"] = Placement(values["placement"])
-    return replace(default, **values)
+    """What `up` and `policy set` wrote down, else the default."""
+    return scheduling_in_force(tx.meta("scheduling"), default)
 
 
 def tuning_in(tx: Tx) -> Mapping[str, Any]:

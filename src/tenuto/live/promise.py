@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from tenuto.live.change import OPEN, Change, counted
+from tenuto.live.change import Change, counted
 from tenuto.model.job import Contract, Job, Reply
-from tenuto.model.phase import Phase, PromiseState
+from tenuto.model.phase import OPEN_PROMISES, Phase, PromiseState
 from tenuto.model.plan import Why
 from tenuto.model.reservations import Reservations
 from tenuto.policy.chronus.book import Leases
@@ -21,7 +21,7 @@ PATIENCE = 1e-3
 def kept_up(change: Change) -> Change:
     """Note a promised moment that has passed, and what its owner did to the deadline."""
     job = change.job
-    if job.promise not in OPEN or job.contract is None or job.contract.promised is None:
+    if job.promise not in OPEN_PROMISES or job.contract is None or job.contract.promised is None:
         return change
     if job.deadline is None:
         return _given_up(change, job.contract)
@@ -39,7 +39,7 @@ def kept_up(change: Change) -> Change:
 def closed(change: Change) -> Change:
     """Say what has become of the promise of a job that has ended."""
     job = change.job
-    if job.promise not in OPEN or job.contract is None or job.contract.promised is None:
+    if job.promise not in OPEN_PROMISES or job.contract is None or job.contract.promised is None:
         return change
     if job.phase is Phase.SUCCEEDED:
         assert job.ended_at is not None

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from tenuto.model.phase import Phase, PromiseState
+from tenuto.model.phase import PLANNED, Phase, PromiseState
 
 
 class Condition(StrEnum):
@@ -265,6 +265,14 @@ class Job:
     def total(self) -> float | None:
         """All the work, in steps or epochs; None if nobody knows, or if it goes on for ever."""
         return self.spec.steps or self.spec.epochs or self.reported_total
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether rounds decide about it.
+
+        One that waits after a failure keeps its slots and its place in the plan: only its workers wait.
+        """
+        return self.phase in PLANNED and not (self.pause or self.cancel or self.ending is not None)
 
     @property
     def workers(self) -> int:

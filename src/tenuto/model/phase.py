@@ -74,3 +74,7 @@ class PromiseState(StrEnum):
     BROKEN = "broken"
     WITHDRAWN = "withdrawn"
     """Its owner cancelled, paused or changed the job."""
+
+
+OPEN_PROMISES = frozenset({PromiseState.HOLDS, PromiseState.AT_RISK})
+"""Promises of which nobody knows yet what becomes of them."""

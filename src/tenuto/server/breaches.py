@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from tenuto.errors import Conflict
 from tenuto.model.event import Event
-from tenuto.model.phase import PromiseState
-from tenuto.server.scene import OPEN_PROMISES, View
+from tenuto.model.phase import OPEN_PROMISES, PromiseState
+from tenuto.server.scene import View
 from tenuto.server.wishes import Asker
 from tenuto.store.base import Tx
 from tenuto.wire.quantities import rfc3339

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tenuto.errors import Conflict
 from tenuto.model.job import Contract, Job, Reply
-from tenuto.model.phase import Phase
-from tenuto.server.scene import OPEN_PROMISES, View, is_planned
+from tenuto.model.phase import OPEN_PROMISES, Phase
+from tenuto.server.scene import View
 
 _GIVES_NONE = "policy_gives_none"
 """`model.plan.Why.POLICY_GIVES_NONE`; the deadline then only decides about the order."""
@@ -30,7 +30,7 @@ def check_promisable(seen: View, deadline: float | None) -> None:
 
 def _must_be_asked(job: Job, deadline: float) -> bool:
     """Not for jobs that will be answered anyway, nor for more time than was promised."""
-    if job.phase is Phase.SUBMITTED or not is_planned(job):
+    if job.phase is Phase.SUBMITTED or not job.is_planned:
         return False
     contract = job.contract
     if contract is not None and contract.reply is Reply.MEASURING:

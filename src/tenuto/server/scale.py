@@ -14,7 +14,7 @@ from tenuto.server import breaches, wishes
 from tenuto.server.jobs import Ref, shown_now
 from tenuto.server.pins import Ground, pin_of
 from tenuto.server.platform import Here, Who
-from tenuto.server.scene import View, foresee_then_write, is_planned
+from tenuto.server.scene import View, foresee_then_write
 from tenuto.server.wishes import Asker
 from tenuto.store.base import Tx
 from tenuto.wire.asks import ScaleIn
@@ -36,7 +36,7 @@ def scale_job(here: Here, who: Who, ref: Ref, wish: ScaleIn) -> JobOut:
         assert job is not None
         wishes.check_changeable(job, frozenset())
         pin = pin_of(job, wish, Ground(seen.nodes, seen.others(job)))
-        if pin is None or pin == job.pin or not is_planned(job):
+        if pin is None or pin == job.pin or not job.is_planned:
             return _Found(job, pin)
         broken = breaches.foreseen(seen, seen.with_job(replace(job, pin=pin)))
         if not wish.force:

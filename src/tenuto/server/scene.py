@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tenuto.model.job import Job
 from tenuto.model.node import Node
-from tenuto.model.phase import PLANNED, Phase, PromiseState
-from tenuto.model.rules import Placement, Rules
+from tenuto.model.phase import OPEN_PROMISES, Phase
+from tenuto.model.rules import Rules
 from tenuto.server.find import job_called
 from tenuto.server.platform import Platform
-from tenuto.settings import Scheduling
+from tenuto.settings import Scheduling, scheduling_in_force
 from tenuto.store.base import Tx
 
 if TYPE_CHECKING:  # they load compiled kernels, which nobody shall wait for who asks for something else
@@ -26,7 +26,6 @@ if TYPE_CHECKING:  # they load compiled kernels, which nobody shall wait for who
 T = TypeVar("T")
 R = TypeVar("R")
 TRIES = 4
-OPEN_PROMISES = frozenset({PromiseState.HOLDS, PromiseState.AT_RISK})
 
 
 @dataclass(frozen=True)
@@ -40,13 +39,8 @@ class Rule:
     @classmethod
     def written(cls, value: Any, default: Scheduling) -> Rule:
         """What `up` and `policy set` wrote down, else the default; fields of another version are left out."""
-        if not isinstance(value, dict):
-            return cls(default, {})
-        known = {field.name for field in fields(Scheduling)}
-        values = {name: inner for name, inner in value.items() if name in known}
-        if "placement" in values:
-            values["placement"] = Placement(values["placement"])
-        return cls(replace(default, **values), value.get("settings") or {})
+        tuning = value.get("settings") if isinstance(value, dict) else None
+        return cls(scheduling_in_force(value, default), tuning or {})
 
     def to_json(self) -> dict[str, Any]:
         """As it is written down."""
@@ -127,11 +121,6 @@ class View:
             memory=decode(remembered.get("value"), policy) if ours else None,
             promises=policy.promises,
         )
-
-
-def is_planned(job: Job) -> bool:
-    """Whether rounds decide about a job."""
-    return job.phase in PLANNED and not (job.pause or job.cancel or job.ending is not None)
 
 
 def view(here: Platform, tx: Tx, ref: str | None = None) -> View:

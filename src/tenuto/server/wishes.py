@@ -12,7 +12,7 @@ from typing import Any
 from tenuto.errors import Conflict, InputInvalid, NotFound
 from tenuto.model.event import Event
 from tenuto.model.job import After, Job, JobSpec, Progress
-from tenuto.model.phase import ENDED, PLACED, Phase, PromiseState
+from tenuto.model.phase import ENDED, OPEN_PROMISES, PLACED, Phase, PromiseState
 from tenuto.server.find import job_called
 from tenuto.server.ids import new_id
 from tenuto.store.base import Keyed, Tx
@@ -210,7 +210,7 @@ def change(tx: Tx, asker: Asker, job: Job, edit: Edit) -> Job:
 def _asked_anew(tx: Tx, asker: Asker, job: Job) -> Job:
     """A job that shall wait for another end is a newcomer again: what it was answered counts no more."""
     reason = f"{asker.user} changed what it waits for"
-    if job.promise in (PromiseState.HOLDS, PromiseState.AT_RISK):
+    if job.promise in OPEN_PROMISES:
         gone = PromiseState.WITHDRAWN
         _tell(tx, asker, job, "promise", before=str(job.promise), after=str(gone), reason=reason)
         job = replace(job, promise=gone)
