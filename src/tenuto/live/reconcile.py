@@ -89,6 +89,7 @@ def _strangers(known: Mapping[str, Node], seen: Observation, now: float) -> Mapp
             address=one.address,
             joined_at=now,
             heard_at=now,
+            labels=dict(one.labels),
         )
         for index, (name, one) in enumerate(sorted(seen.nodes.items()))
         if name not in known
@@ -107,6 +108,9 @@ def _met(node: Node, seen: NodeSeen | None, silent: bool, now: float) -> tuple[N
     if (node.slots, node.address) != (seen.slots, seen.address):
         node = replace(node, slots=seen.slots, address=seen.address)
         reason = "now with " + _slots(node)
+    if node.labels != seen.labels:
+        node = replace(node, labels=dict(seen.labels))
+        reason = reason or "now with other labels"
     if node.state is NodeState.OFFLINE:
         node = replace(node, state=NodeState.ONLINE, heard_at=now)
         reason = "heard of again"
