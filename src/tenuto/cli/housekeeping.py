@@ -117,7 +117,7 @@ class Housekeeper:
             if worker.state is not WorkerState.EXITED and worker.node not in silent:
                 return False
         # Supervisors obey a controller only, and one that compiles has not spoken yet.
-        if any(self._home.engine.orders(name).term == 0 for name in seen.nodes):
+        if self._home.engine.term == 0:
             return False
         here = self._home.keeper.ended(
             self._home.local, timeout=0.0

@@ -168,7 +168,6 @@ class Edit:
     """The deadline as it shall be."""
 
 
-CHANGEABLE = frozenset({"deadline", "priority", "after", "name", "labels"})
 CHANGEABLE_WHILE_PLACED = frozenset({"deadline", "priority", "labels"})
 
 
