@@ -22,7 +22,7 @@ class Mortal:
     def run(self, stop: Event) -> None:
         self.lives += 1
         if not self.healed:
-            raise ZeroDivisionError("oops")
+            raise (ZeroDivisionError, SystemExit)[self.lives % 2]("oops")
         stop.wait()
 
 
@@ -39,7 +39,6 @@ def test_a_controller_that_dies_is_followed_by_another_and_trouble_is_told(
     thread.start()
     try:
         eventually(lambda: mortal.lives >= 3, "it has died twice")
-        assert "ZeroDivisionError" in thread.trouble or mortal.lives
         assert store.read(lambda tx: tx.meta("controller"))["state"] == "stopped"
         assert "oops" in caplog.text
 

@@ -6,13 +6,17 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
 from tests.contracts.store_contract import StoreContract
 from tests.store.records import a_job, a_job_with_everything, adding
 from tests.store.two_stores import hear_of_another, write_in_turn
 
 from tenuto.store.base import Store, StoreUnavailable
+from tenuto.store.database import Database
 from tenuto.store.open import open_store
 from tenuto.store.sql import SqlStore
 
@@ -85,3 +89,20 @@ def test_a_record_of_the_wrong_kind_is_refused_when_it_is_written(store: Store) 
         store.write(adding(a_job(owner="half a \ud800 character")))
     assert store.read(lambda tx: tx.live_jobs()) == []
     assert store.write(adding(a_job())).number == 1
+
+
+def test_the_writer_goes_on_though_a_connection_cannot_be_closed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: Database) -> None:
+        raise OSError("gniazdo")
+
+    def refused(tx: Any) -> None:
+        tx._run(text("SELECT nothing FROM nowhere"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Database, "dispose", broken)
+        with pytest.raises(OperationalError):
+            store.write(refused)
+
+    assert store.write(lambda tx: tx.add_job(a_job("nach dem Fehler"))).number == 1

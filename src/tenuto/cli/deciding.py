@@ -65,7 +65,7 @@ class Deciding:
                 decider = self._make()
                 self._trouble = ""
                 decider.run(self._stop)
-            except Exception as error:
+            except (Exception, SystemExit) as error:  # a policy of one's own may do anything
                 pause = FIRST_PAUSE if time.monotonic() - begun > GOOD else pause
                 log.exception("the controller died; the next one begins in %g s", pause)
                 self._trouble = f"the controller died ({type(error).__name__}) and is started again"

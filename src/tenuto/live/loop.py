@@ -127,7 +127,7 @@ class Loop:
             policy = PolicyInForce().find(scheduling, tuning)
             seconds = warm_up(policy, rules_of(scheduling))
             LOG.debug("kernels are ready after %.1f s", seconds)
-        except Exception:
+        except (Exception, SystemExit):
             LOG.exception("the policy could not be tried out; rounds will tell")
 
     def _say(self, state: str) -> None:

@@ -132,7 +132,10 @@ class SqlStore:
     def _refuse(self, group: list[_Waiting], error: DBAPIError) -> None:
         _fail(group, lambda: explain(error, self.database.where), error)
         # Whatever is opened anew sees a disk that was mended; SQLite shares what it knew among open connections.
-        self.database.dispose()
+        try:
+            self.database.dispose()
+        except Exception:
+            log.exception("a connection could not be closed")  # the thread that writes must go on
 
     def _commit_with_patience(self, group: list[_Waiting]) -> None:
         for attempt in range(1, TRIES + 1):
