@@ -24,7 +24,7 @@ class NotStarted(Told):
 def start_in_background(plan: Plan) -> Listening:
     """Start a server in a session of its own; returns when it listens. Raises what it could not be started for."""
     plan.home.prepare()
-    with (plan.home.path / "server.log").open("ab") as log:
+    with plan.home.server_log.open("ab") as log:
         started = subprocess.Popen(
             [sys.executable, "-P", "-m", "tenuto.cli.background"],
             stdin=subprocess.PIPE,
@@ -43,7 +43,7 @@ def start_in_background(plan: Plan) -> Listening:
         started.returncode = 0  # it goes on without us: nobody waits for it here
         return Listening.from_json(told)
     started.wait()
-    refused = NotStarted(told["error"], remedy="" if line else f"See {plan.home.path / 'server.log'}")
+    refused = NotStarted(told["error"], remedy="" if line else f"See {plan.home.server_log}")
     refused.exit_code = told["exit_code"]
     raise refused
 

@@ -60,6 +60,11 @@ class Home:
         return self.path / "logs"
 
     @property
+    def server_log(self) -> Path:
+        """What a server in the background complains of."""
+        return self.path / "server.log"
+
+    @property
     def nodes(self) -> Path:
         """Below it, a directory for each supervisor of this machine."""
         return self.path / "nodes"

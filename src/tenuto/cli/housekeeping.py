@@ -8,9 +8,10 @@ import signal
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from pathlib import Path
 from threading import Event, Thread
 
-from tenuto.engines.keeper import Keeper
+from tenuto.engines.keeper import Keeper, keep_short
 from tenuto.engines.local import LocalEngine
 from tenuto.model.event import Event as Happening
 from tenuto.model.node import Node, NodeState
@@ -40,6 +41,8 @@ class Household:
     """The nodes of this machine that are wanted."""
     unwanted: Collection[str]
     """Its nodes that were wanted once."""
+    log: Path | None = None
+    """Where a server in the background complains."""
     timeout: float = 15.0
     """Seconds of silence after which a node is not waited for."""
 
@@ -72,6 +75,8 @@ class Housekeeper:
         while not self._enough.wait(_LOOK):
             self._bell.clear()
             try:
+                if self._home.log is not None:
+                    keep_short(self._home.log)
                 if self._home.store.read(lambda tx: bool(tx.meta("draining"))):
                     if self._all_quiet():
                         self._say_farewell()
@@ -117,7 +122,7 @@ class Housekeeper:
             if worker.state is not WorkerState.EXITED and worker.node not in silent:
                 return False
         # Supervisors obey a controller only, and one that compiles has not spoken yet.
-        if self._home.engine.term == 0:
+        if seen.nodes and self._home.engine.term == 0:
             return False
         here = self._home.keeper.ended(
             self._home.local, timeout=0.0

@@ -83,6 +83,7 @@ class _Platform:
                 local=names,
                 unwanted=set(known_nodes(home)) - set(names),
                 timeout=self._settings.nodes.timeout,
+                log=home.server_log,
             ),
             end=self._end,
         )

@@ -115,7 +115,7 @@ class Keeper:
 
     def _look_after(self, watched: _Watched) -> None:
         now = monotonic()
-        _cut(watched.node.directory / LOG)
+        keep_short(watched.node.directory / LOG)
         if watched.process is not None and not _alive(watched.process):
             _count_death(watched, now)
         if watched.process is None:
@@ -219,8 +219,8 @@ def _argv(pid: int) -> tuple[str, ...]:
     return tuple(os.fsdecode(part) for part in line.split(b"\0")[:-1])
 
 
-def _cut(path: Path) -> None:
-    """Keep the log from growing for ever; what writes to it appends, so it may be emptied under its hands."""
+def keep_short(path: Path) -> None:
+    """Keep a log from growing for ever; what writes to it appends, so it may be emptied under its hands."""
     with suppress(FileNotFoundError):
         if path.stat().st_size > LOG_BYTES:
             path.with_suffix(".old.log").write_bytes(path.read_bytes()[-LOG_BYTES:])
