@@ -268,4 +268,4 @@ def test_an_error_of_the_servers_gets_the_files_place() -> None:
     elsewhere = job.blamed(InputInvalid("too small", remedy="Say more", field="deadline"))
 
     assert str(told) == "job.yaml, line 3, column 8: there is no job 'nobody'. See tenuto ps"
-    assert str(elsewhere) == "too small. Say more"
+    assert str(elsewhere) == "job.yaml: too small. Say more"

@@ -142,8 +142,11 @@ def _in_editor(spec: Mapping[str, Any], old: Json) -> dict[str, Any] | None:
         subprocess.run([*shlex.split(editor), str(path)], check=True)  # noqa: S603  the user's own editor
     except (OSError, subprocess.CalledProcessError) as error:
         path.unlink()
+        why = str(error)
+        if isinstance(error, subprocess.CalledProcessError):
+            why = f"exit code {error.returncode}"
         raise InputInvalid(
-            f"the editor {editor!r} failed ({error})", remedy="Name another one in EDITOR"
+            f"the editor {editor!r} failed ({why})", remedy="Name another one in EDITOR"
         ) from None
     written = path.read_text(encoding="utf-8")
     if written == text or not _content(written):

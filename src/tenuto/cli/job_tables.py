@@ -63,6 +63,8 @@ def state(job: JobOut) -> str:
 
 
 def _ready(job: JobOut) -> str:
+    if not job.workers:
+        return "-"
     if len(job.ready) == 1:
         return next(iter(job.ready.values()))
     return " ".join(f"{role} {ready}" for role, ready in job.ready.items()) or "-"
@@ -90,22 +92,29 @@ def promise(job: JobOut, now: datetime) -> str:
 
 def contract_table(job: JobOut, now: datetime) -> Table:
     """The answer to a submission."""
-    return facts_of({"job": f"{job.name} ({job.id})", **_contract(job, now)})
+    reason = {} if job.contract else {"reason": in_local_time(job.message, now)}
+    return facts_of({"job": f"{job.name} ({job.id})", **_contract(job, now), **reason})
 
 
 def _contract(job: JobOut, now: datetime) -> dict[str, str]:
     contract = job.contract
     if contract is None:
-        return {"answer": f"none yet ({job.state})", "reason": job.message}
+        return {"answer": "none" if job.ended_at else f"none yet ({job.state})"}
     return {
         "answer": f"{contract.reply}: {_ANSWERS.get(contract.reply, '')}".rstrip(": "),
         "promised": _due(job, contract.promised, now),
-        "expected": "" if job.ended_at else _moment(contract.expected, now),
+        "expected": "" if job.ended_at else _expected(contract, now),
         "reserved": _slots(contract.share),
         "firm answer": _moment(contract.firm_at, now),
         "reason": _reason(contract, now),
         **_offers(job, contract, now),
     }
+
+
+def _expected(contract: ContractOut, now: datetime) -> str:
+    """A promised job may well be faster: spare slots come on top of its own."""
+    moment = _moment(contract.expected, now)
+    return f"{moment}, with no more than the reserved slots" if moment and contract.promised else moment
 
 
 def _reason(contract: ContractOut, now: datetime) -> str:

@@ -14,6 +14,9 @@ from tenuto.errors import InputInvalid
 if TYPE_CHECKING:
     from tenuto.client import Json
 
+_SECONDS = ("interval", "start_cost", "rescale_cost", "lease", "quantum")
+"""Settings that are times."""
+
 app = typer.Typer(
     name="policy",
     help="See and change the policy that decides.",
@@ -69,4 +72,10 @@ def _print(policy: Json, as_json: bool) -> None:
         "in a sentence": policy["summary"],
         "promises": "yes" if policy["promises"] else "no",
     }
-    print_facts(facts_of(facts | {key: str(value) for key, value in policy["settings"].items()}))
+    print_facts(facts_of(facts | {key: _written(key, value) for key, value in policy["settings"].items()}))
+
+
+def _written(key: str, value: object) -> str:
+    if key in _SECONDS and isinstance(value, int | float):
+        return f"{value:g} s"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -95,19 +95,19 @@ def _attended(client: Client, job: Json) -> int:
     """Stay with a job to its end; returns what this program shall end with."""
     # Only what the job prints goes to standard output.
     messages = console(error=True)
+    reader = LogReader(client, job["id"], LogView(sys.stdout))
     try:
         job = await_verdict(client, job)
         print_verdict(job, messages, attached=True)
         if refused(job):
             return REFUSED
-        return _exit_code(_followed(client, job))
+        return _exit_code(_followed(reader, job))
     except KeyboardInterrupt:
-        return _interrupted(client, job)
+        return _interrupted(reader, job)
 
 
-def _followed(client: Client, job: Json) -> Json:
-    client.patience = math.inf
-    reader = LogReader(client, job["id"], LogView(sys.stdout))
+def _followed(reader: LogReader, job: Json) -> Json:
+    reader.client.patience = math.inf
     before = {"state": job["state"], "answer": job["contract"]}
 
     def tell(now: Json) -> None:
@@ -123,19 +123,22 @@ def _followed(client: Client, job: Json) -> Json:
 
 
 def _tell(job: Json) -> None:
-    why = f": {in_local_time(job['message'], datetime.now().astimezone())}" if job["message"] else ""
-    say(f"tenuto: {job['name']} {has_become(job['state'])}{why}")
+    told, why = has_become(job["state"]), in_local_time(job["message"], datetime.now().astimezone())
+    if why.startswith(f"{job['state']} "):  # cancelled by somebody
+        told, why = told.removesuffix(job["state"]) + why, ""
+    say(f"tenuto: {job['name']} {told}{f': {why}' if why else ''}")
 
 
-def _interrupted(client: Client, job: Json) -> int:
+def _interrupted(reader: LogReader, job: Json) -> int:
     """Cancel the job and see it off; another Ctrl-C leaves it alone."""
+    client = reader.client
     say(f"tenuto: cancelling {job['name']} ({job['id']}); Ctrl-C once more leaves it to itself")
     try:
         try:
             job = client.act(job["id"], "cancel")
         except TenutoError as error:
             say(f"tenuto: {error}")
-        _followed(client, client.job(job["id"]))
+        _followed(reader, client.job(job["id"]))
     except KeyboardInterrupt:
         say(f"tenuto: left alone; see tenuto show {job['id']}")
     return INTERRUPTED

@@ -92,7 +92,9 @@ def print_verdict(job: Json, out: Console, *, attached: bool = False) -> None:
     """The answer as a small table, and what one may want to do next; who is attached to the job need do nothing."""
     print_facts(contract_table(job_of(job), datetime.now().astimezone()), out)
     id_ = job["id"]
-    if refused(job):
+    if job["state"] == "unschedulable":
+        steps = ["tenuto node ls", f"tenuto show {id_}", f"tenuto cancel {id_}"]
+    elif refused(job):
         earliest = (job["contract"] or {"offers": {}})["offers"].get("earliest")
         steps = [f"tenuto resubmit {id_} --set deadline={_next_minute(earliest)}"] if earliest else []
         steps += [f"tenuto resubmit {id_} --edit", f"tenuto show {id_}"]
@@ -100,4 +102,4 @@ def print_verdict(job: Json, out: Console, *, attached: bool = False) -> None:
         return
     else:
         steps = [f"tenuto logs -f {id_}", f"tenuto show {id_}", f"tenuto cancel {id_}"]
-    out.print(f"Next: {' · '.join(steps)}", markup=False)
+    out.print(f"Next: {' · '.join(steps)}", markup=False, soft_wrap=True)

@@ -63,11 +63,12 @@ def plan_measuring(job: Job, now: float, within: int, settings: Learning) -> Con
     `within` is the number of slots of the cluster.
     """
     todo = [size for size in sizes_to_measure(job, within) if size not in job.curve]
-    sizes = ", ".join(map(str, todo)) or "no size that fits"
+    sizes = ", ".join(map(str, todo)) or "no"
+    workers = "1 worker" if todo == [1] else f"{sizes} workers" + (" in turn" if len(todo) > 1 else "")
     return Contract(
         reply=Reply.MEASURING,
         why="curve_unknown",
-        message=f"measuring: runs on {sizes} workers in turn without a promise; then its deadline is answered",
+        message=f"measuring: runs on {workers} without a promise; then its deadline is answered",
         answered_at=now,
         firm_at=now + settings.patience * max(len(todo), 1),
     )

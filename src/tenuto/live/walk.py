@@ -125,10 +125,14 @@ def _heed_predecessor(change: Change, records: Records) -> Change:
     if _fits(after.condition, phase):
         if job.phase is P.SUBMITTED:
             return change
-        return change.move(P.SUBMITTED, "after", f"job {after.job} is {phase.value}; waits for an answer")
+        return change.move(P.SUBMITTED, "after", f"job {after.job} {_ended(phase)}; waits for an answer")
     return _in_vain(
-        change, f"job {after.job} is {phase.value}, and it was to begin after {_wanted(after.condition)}"
+        change, f"job {after.job} {_ended(phase)}, and this one was to begin after {_wanted(after.condition)}"
     )
+
+
+def _ended(phase: Phase) -> str:
+    return f"has {phase.value}" if phase in (P.SUCCEEDED, P.FAILED) else f"was {phase.value}"
 
 
 def _fits(condition: Condition, phase: Phase) -> bool:

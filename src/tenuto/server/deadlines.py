@@ -21,7 +21,7 @@ def check_promisable(seen: View, deadline: float | None) -> None:
     if answer.reply is Reply.ADMITTED or answer.why == _GIVES_NONE:
         return
     raise Conflict(
-        answer.message,
+        answer.message.removeprefix(f"{answer.reply}: "),
         code="not_promisable",
         remedy="Choose a deadline that can be promised, or resubmit the job with less work",
         field="deadline",

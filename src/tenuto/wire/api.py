@@ -289,7 +289,9 @@ def _grouped_fields(job: JobIn) -> dict[str, Any]:
 
 def _check_command(job: JobIn) -> None:
     if (job.run is None) == (job.module is None):
-        raise Unusable("give either run or module", "Say what to run: python train.py", "run")
+        if job.run is not None:
+            raise Unusable("both run and module are given", "Leave one of them out", "run")
+        raise Unusable("nothing is said about what to run", "Add a line such as run: python train.py", "run")
 
 
 def _check_sizes(job: JobIn) -> None:

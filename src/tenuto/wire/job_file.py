@@ -80,9 +80,10 @@ class WrittenJob:
         return self._placed(error, tuple((error.field or "").split(".")) if error.field else ())
 
     def _placed(self, error: InputInvalid, path: tuple[str | int, ...], *, key: bool = False) -> InputInvalid:
-        if error.place is not None or (path and path[0] not in self.written.values):
+        missing = bool(path) and path[0] not in self.written.values
+        if error.place is not None or (missing and (path[0] in self.values or not self.written.file)):
             return error
-        place = self.written.place(path, key=key)
+        place = Place(self.written.file) if missing else self.written.place(path, key=key)
         return InputInvalid(error.problem, remedy=error.remedy, place=place, field=error.field)
 
 

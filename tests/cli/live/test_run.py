@@ -99,25 +99,33 @@ def test_the_first_interruption_cancels_the_job_and_waits(
     interruptions = iter([KeyboardInterrupt, None])
     real = log_follow.follow_logs
 
-    def interrupted(*arguments: object, **named: object) -> object:
+    def interrupted(reader: log_follow.LogReader, job: dict[str, Any], **named: Any) -> object:
         if (interruption := next(interruptions)) is not None:
+            reader.read(1)
             raise interruption
-        return real(*arguments, **named)  # type: ignore[arg-type]
+        return real(reader, job, **named)
 
     def obey(_: int) -> None:
         for job in site.jobs():
             if job.cancel:
-                site.change(job.id, phase=Phase.CANCELLED, ended_at=time.time())
+                cancelled = {"phase": Phase.CANCELLED, "message": "cancelled by kim", "ended_at": time.time()}
+                site.add_attempt(job.id, ended_at=time.time(), exit_code=143)
+                site.change(job.id, generation=1, **cancelled)
+
+    def start(job: Job) -> Job:
+        site.prints(job.id, "printed once\n")
+        return replace(admitted(job), phase=Phase.RUNNING, generation=1, slots={"node-0": (0,)})
 
     monkeypatch.setattr(run_command, "follow_logs", interrupted)
     end = site.store.listen(obey)
-    with site.answering(admitted):
+    with site.answering(start):
         result = tenuto("run", "--", "sleep", "100")
     end()
 
     assert result.exit_code == 130
+    assert result.stdout == "printed once\n"
     assert "cancelling sleep" in result.stderr
-    assert "sleep is cancelled" in result.stderr or site.jobs() == []
+    assert "sleep was cancelled by kim\n" in result.stderr
 
 
 def test_the_second_interruption_leaves_the_job_alone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -256,3 +256,12 @@ def test_the_order_of_start_does_not_matter(tmp_path: Path, monkeypatch: pytest.
 
         assert results[0].exit_code == 0, results[0].output
         assert [job.spec.name for job in site.jobs()] == ["job"]
+
+
+def test_what_a_file_leaves_out_is_told_with_the_file(site: Site) -> None:
+    file = a_file("name: a\n")
+
+    result = tenuto("submit", file)
+
+    assert result.exit_code == 2
+    assert f"{file}: run: nothing is said about what to run" in result.stderr.replace("\n", " ")
