@@ -7,12 +7,12 @@ step everything that must never happen is looked for, in the records and in what
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from itertools import pairwise
+from functools import cache
 from math import inf
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,12 +20,19 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from tests.live.platform import Platform
+from tests.properties.live_checks import (
+    Chronicle,
+    assert_generations_follow_each_other,
+    assert_no_slot_is_held_twice,
+    assert_no_worker_is_started_twice,
+    assert_records_make_sense,
+)
 
 from tenuto.live.controller import Controller
 from tenuto.live.leadership import LeadershipLost
 from tenuto.model.job import Condition, Job, Pin, Retry
 from tenuto.model.node import NodeState
-from tenuto.model.phase import ENDED, NEXT, PLACED, Phase
+from tenuto.model.phase import ENDED, PLACED, Phase
 from tenuto.store.base import JobQuery, Tx
 from tenuto.store.open import open_store
 from tenuto.wire.worker import WORKER, WorkerId, WorkerState
@@ -50,6 +57,15 @@ WISHES: list[Mapping[str, Any]] = [
 """Deadlines are seconds from now."""
 
 
+@cache
+def an_empty_store() -> bytes:
+    """A database with all its tables, made once: making them takes longer than an example."""
+    with tempfile.TemporaryDirectory(prefix="tenuto-live-") as directory:
+        file = Path(directory, "store.sqlite")
+        open_store(f"sqlite:///{file}").close()
+        return file.read_bytes()
+
+
 class Killed(Exception):
     """The controller was killed here."""
 
@@ -62,17 +78,24 @@ class LivePlatform(RuleBasedStateMachine):
         self.directory = tempfile.TemporaryDirectory(prefix="tenuto-live-")
         self.accepted: list[str] = []
         self.lost: set[str] = set()
-        self.terms: list[int] = []
+        self.chronicle = Chronicle()
+        self.term = 0
         self.joined = 2
 
-    @initialize(policy=st.sampled_from(["elasticflow", "elasticflow", "fifo", "gandiva", "edf-admission"]))
-    def begin(self, policy: str) -> None:
-        store = open_store(f"sqlite:///{self.directory.name}/store.sqlite")
+    @initialize(
+        policy=st.sampled_from(["elasticflow", "elasticflow", "fifo", "gandiva", "edf-admission"]),
+        slowly=st.booleans(),
+    )
+    def begin(self, policy: str, slowly: bool) -> None:
+        file = Path(self.directory.name, "store.sqlite")
+        file.write_bytes(an_empty_store())
+        store = open_store(f"sqlite:///{file}")
         self.here = Platform(
             NODES, store=store, policy=policy, start_cost=1.0, rescale_cost=1.0, timeout=TIMEOUT
         )
-        for steps in (None, 100.0):
+        for steps in (None, 100.0, None):
             self.submit(steps, 3.0, 1, Retry(failures=1), 3)
+        self.stopping(slowly, 0)
 
     def teardown(self) -> None:
         try:
@@ -201,7 +224,8 @@ class LivePlatform(RuleBasedStateMachine):
 
     @rule(pick=picks, wish=st.sampled_from(WISHES))
     def a_wish_comes_between_the_picture_and_the_commit(self, pick: int, wish: Mapping[str, Any]) -> None:
-        """The server writes while the controller thinks."""
+        """The server writes while the controller thinks about a newcomer."""
+        self.submit(20.0, None, 1, Retry(), 0)
         store, write = self.here.store, self.here.store.write
         wished: list[bool] = []
 
@@ -220,74 +244,21 @@ class LivePlatform(RuleBasedStateMachine):
     # what must hold
 
     @invariant()
-    def no_accepted_job_is_lost(self) -> None:
-        if hasattr(self, "here"):
-            assert {job.id for job in self._jobs()} == set(self.accepted)
-
-    @invariant()
-    def no_slot_is_held_twice_in_the_records(self) -> None:
+    def nothing_is_wrong(self) -> None:
         if not hasattr(self, "here"):
             return
-        held = Counter(
-            (node, slot) for job in self._jobs() for node, slots in job.slots.items() for slot in slots
-        )
-        assert not [place for place, count in held.items() if count > 1]
-
-    @invariant()
-    def no_slot_is_used_twice_by_running_workers(self) -> None:
-        if not hasattr(self, "here"):
-            return
-        engine = self.here.engine
-        used = Counter(
-            (seen.node, seen.slot)
-            for node in engine._everywhere()
-            for seen in node.workers.values()
-            if seen.slot is not None and seen.state in (WorkerState.RUNNING, WorkerState.STOPPING)
-        )
-        assert not [place for place, count in used.items() if count > 1]
-
-    @invariant()
-    def no_worker_is_started_twice(self) -> None:
-        if hasattr(self, "here"):
-            started = self.here.engine.started
-            assert len(set(started)) == len(started)
-
-    @invariant()
-    def who_has_ended_or_rests_holds_nothing_and_retries_stay_within_limits(self) -> None:
-        if not hasattr(self, "here"):
-            return
-        for job in self._jobs():
-            if job.phase not in PLACED:
-                assert not job.slots, f"{job.id} is {job.phase} and holds {job.slots}"
-            if job.phase in ENDED:
-                assert job.ended_at is not None and job.ending is None
-            again = job.phase not in ENDED and job.ending is None
-            assert job.failures <= job.spec.retry.failures + (not again)
-            assert job.losses <= job.spec.retry.losses + (not again)
-            starts = {worker.generation for worker in self.here.engine.started if worker.job == job.id}
-            assert max(starts, default=0) <= job.generation
-
-    @invariant()
-    def terms_never_go_back(self) -> None:
-        if hasattr(self, "here"):
-            self.terms.append(self.here.store.read(lambda tx: tx.meta("leadership"))["term"])
-            assert all(earlier <= later for earlier, later in pairwise(self.terms))
-
-    @invariant()
-    def events_have_no_gaps_and_tell_every_step_of_every_job(self) -> None:
-        if not hasattr(self, "here"):
-            return
-        events = self.here.events()
-        assert [event.id for event in events] == list(range(1, len(events) + 1))
-        walks: dict[str, Phase] = {}
-        for event in events:
-            if event.kind == "phase":
-                before, after = Phase(event.before), Phase(event.after)
-                assert walks.get(event.job, P.SUBMITTED) is before
-                assert after in NEXT[before]
-                walks[event.job] = after
-        for job in self._jobs():
-            assert walks.get(job.id, P.SUBMITTED) is job.phase
+        here, jobs = self.here, self._jobs()
+        assert {job.id for job in jobs} == set(self.accepted), "a job was lost"
+        assert_no_slot_is_held_twice(jobs, here.engine)
+        assert_no_worker_is_started_twice(here.engine)
+        assert_records_make_sense(jobs)
+        self.chronicle.read(here.events(after=self.chronicle.last))
+        self.chronicle.assert_tells_all(jobs)
+        if not self.chronicle.offline:
+            assert_generations_follow_each_other(jobs, here.engine)
+        term = here.store.read(lambda tx: tx.meta("leadership"))["term"]
+        assert term >= self.term
+        self.term = term
 
     # the end
 
@@ -315,7 +286,7 @@ class LivePlatform(RuleBasedStateMachine):
             if worker.state is WorkerState.EXITED
         }
         assert living | present >= wanted >= living
-        self.no_slot_is_used_twice_by_running_workers()
+        self.nothing_is_wrong()
 
     # help
 
@@ -373,6 +344,13 @@ class LivePlatform(RuleBasedStateMachine):
     def _any(self, pick: int) -> str:
         return self.accepted[pick % len(self.accepted)]
 
+    def _any_live(self, pick: int) -> str:
+        """A job that has not ended, if there is one; mostly one that holds slots."""
+        live = [job for job in self._jobs() if job.phase not in ENDED]
+        placed = [job for job in live if job.slots] if pick % 3 else []
+        among = placed or live
+        return among[pick % len(among)].id if among else self._any(pick)
+
     def _jobs(self) -> list[Job]:
         return self.here.store.read(lambda tx: tx.jobs(JobQuery(limit=10_000)))
 
@@ -383,7 +361,7 @@ class LivePlatform(RuleBasedStateMachine):
 
     def _wish(self, pick: int, wish: Mapping[str, Any]) -> None:
         """As the server does it: what cannot be granted is not written."""
-        name, fields = self._any(pick), dict(wish)
+        name, fields = self._any_live(pick), dict(wish)
         if fields.get("deadline") is not None:
             fields["deadline"] += self.here.clock.now
 
@@ -416,7 +394,7 @@ def _run(examples: int, steps: int) -> None:
 
 
 def test_nothing_is_lost_doubled_or_forgotten_whatever_happens() -> None:
-    _run(examples=25, steps=30)
+    _run(examples=20, steps=25)
 
 
 @pytest.mark.big
