@@ -87,7 +87,7 @@ def test_the_laboratorys_commands_are_listed_as_one_meets_them() -> None:
 
 
 def test_a_full_disk_is_no_bug(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def fail() -> None:
+    def fail(prog_name: str) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(main, "app", fail)
@@ -104,7 +104,7 @@ def test_a_full_disk_is_no_bug(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 def test_a_bug_of_ours_is_owned_up_to(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail() -> None:
+    def fail(prog_name: str) -> None:
         raise ZeroDivisionError("oops")
 
     monkeypatch.setattr(main, "app", fail)

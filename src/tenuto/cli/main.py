@@ -141,7 +141,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 def main() -> None:
     """Run the program; errors that we can explain end it with one sentence and a code."""
     try:
-        app()
+        app(prog_name="tenuto")
     except TenutoError as error:
         _tell(in_local_time(str(error), datetime.now().astimezone()))
         sys.exit(error.exit_code)

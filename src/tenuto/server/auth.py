@@ -50,7 +50,8 @@ class Gate:
         if token is None or token.kind != kind:
             raise NotAllowed(
                 "the token is missing or not known here",
-                remedy="Send the header Authorization: Bearer TOKEN; tenuto up prints where the token lies",
+                remedy="Put the token from the server's home into TENUTO_TOKEN; other programs send it as "
+                "Authorization: Bearer TOKEN",
             )
 
 

@@ -40,7 +40,7 @@ def refuse(broken: Sequence[Breach]) -> None:
     raise Conflict(
         f"this would break {count}: {named}{more}",
         code="would_break_promises",
-        remedy="Say force to do it all the same: the breach is recorded with its cause",
+        remedy="With --force (over the API: force) it is done all the same, and the breach is recorded with its cause",
         field="force",
     )
 
