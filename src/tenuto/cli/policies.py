@@ -9,10 +9,10 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tenuto.cli.printing import print_facts
 from tenuto.plugins import lack, survey
 from tenuto.policy.base import Policy
 from tenuto.tuning import settings_of
@@ -30,7 +30,7 @@ def policies(
     if as_json:
         sys.stdout.write(json.dumps([_row(policy) for policy in known], indent=2, ensure_ascii=False) + "\n")
     else:
-        Console().print(_settings_table(known) if settings else _table(known))
+        print_facts(_settings_table(known) if settings else _table(known))
     lacks = (problem for policy in known if (problem := lack(policy)))
     for problem in (*found.problems, *lacks):
         typer.echo(f"tenuto: {problem}", err=True)
