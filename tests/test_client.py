@@ -179,3 +179,16 @@ def test_what_is_no_tenuto_server_is_told_so() -> None:
         Client("http://here", "t", page).jobs()
 
     assert caught.value.exit_code == 70
+
+
+def test_wishes_that_the_server_looks_ahead_for_are_waited_for_while_it_compiles() -> None:
+    line = Line()
+    client = line.client()
+    client.cluster()
+    client.scale("k1", {"workers": 2})
+    client.change("k1", {"deadline": "+1h"})
+    client.set_policy({"name": "edf"})
+
+    quick, *patient = [request.extensions["timeout"]["read"] for request in line.asked]
+    assert quick <= 60
+    assert all(seconds >= 300 for seconds in patient)

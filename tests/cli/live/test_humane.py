@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from tenuto.cli.humane import amount, clock, in_local_time, parsed, relative, span, told
+from tenuto.cli.printing import remark_if_slow
 
 NOW = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
 
@@ -76,3 +78,19 @@ def test_moments_in_a_sentence_of_the_server_are_told_in_our_zone() -> None:
 
 
 ISO = ("2026-11-16T12:30:05+00:00", "2026-11-20T18:00+00:00")
+
+
+def test_whoever_waits_is_told_what_for(capsys: pytest.CaptureFixture[str]) -> None:
+    with remark_if_slow("It compiles.", after=0.0):
+        said, end = "", time.monotonic() + 20
+        while not said and time.monotonic() < end:
+            said = capsys.readouterr().err
+
+    assert said == "It compiles.\n"
+
+
+def test_whoever_does_not_wait_is_told_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with remark_if_slow("It compiles.", after=60.0):
+        pass
+
+    assert capsys.readouterr().err == ""
