@@ -49,6 +49,26 @@ def test_a_job_that_is_cancelled_while_its_workers_are_ordered_ends_when_they_we
     assert (here.phase(job), here.workers(job)) == (P.CANCELLED, [])
 
 
+def test_a_new_controller_starts_no_generation_while_an_older_one_may_live_on_a_node_not_heard_of_yet() -> (
+    None
+):
+    here = Platform(TWO)
+    job = here.submit()
+    home = next(iter(here.job(job).slots))
+    (elsewhere,) = TWO.keys() - {home}
+    here.engine.reopen()
+    here.new_controller()
+    here.engine.return_node(elsewhere)
+    here.drain(home)
+    assert (list(here.job(job).slots), here.job(job).generation) == ([elsewhere], 2)
+    assert {worker.generation for worker in here.workers(job)} == {1}
+
+    here.engine.return_node(home)
+    here.settle()
+
+    assert {worker.generation for worker in here.workers(job)} == {2}
+
+
 def test_workers_that_were_ordered_on_a_lost_node_keep_nobody_waiting() -> None:
     here = Platform(TWO)
     here.settle()

@@ -66,6 +66,11 @@ def an_empty_store() -> bytes:
         return file.read_bytes()
 
 
+def wishes_of(job: Job) -> dict[str, Any]:
+    """The wishes that nobody but a user changes."""
+    return {"cancel": job.cancel, "urgent": job.urgent, "pin": job.pin}
+
+
 class Killed(Exception):
     """The controller was killed here."""
 
@@ -78,6 +83,7 @@ class LivePlatform(RuleBasedStateMachine):
         self.directory = tempfile.TemporaryDirectory(prefix="tenuto-live-")
         self.accepted: list[str] = []
         self.lost: set[str] = set()
+        self.wishes: dict[str, dict[str, Any]] = {}
         self.chronicle = Chronicle()
         self.term = 0
         self.joined = 2
@@ -249,6 +255,8 @@ class LivePlatform(RuleBasedStateMachine):
             return
         here, jobs = self.here, self._jobs()
         assert {job.id for job in jobs} == set(self.accepted), "a job was lost"
+        for job in jobs:
+            assert self.wishes.get(job.id, {}).items() <= wishes_of(job).items(), "a wish was lost"
         assert_no_slot_is_held_twice(jobs, here.engine)
         assert_no_worker_is_started_twice(here.engine)
         assert_records_make_sense(jobs)
@@ -273,12 +281,15 @@ class LivePlatform(RuleBasedStateMachine):
         here.clock.now += 130.0
         here.settle()
         living = set(here.engine.living())
+        nodes = here.store.read(lambda tx: tx.nodes())
+        usable = {node.name for node in nodes if node.state is NodeState.ONLINE}
         wanted = set()
         for job in self._jobs():
             assert job.ending is None
             assert job.phase is not P.SUBMITTED or here.events(kind="policy") == []
             if job.phase in PLACED:
                 assert job.phase is P.RUNNING, f"{job.id} is {job.phase} at rest: {job.message}"
+                assert job.slots.keys() <= usable, f"{job.id} is on {job.slots}"
                 wanted |= {WorkerId(job.id, job.generation, WORKER, rank) for rank in range(job.workers)}
         present = {
             worker.id
@@ -377,6 +388,9 @@ class LivePlatform(RuleBasedStateMachine):
             if fields.get("deadline") is not None and not job.curve:
                 return
             tx.put_job(replace(job, actor="zofia", **fields))
+            # The controller itself takes back a deadline that cannot be promised, or a resume.
+            lasting = {key: value for key, value in fields.items() if key in ("cancel", "urgent", "pin")}
+            self.wishes.setdefault(name, {}).update(lasting)
 
         self.here.store.write(act)
 
