@@ -80,6 +80,11 @@ def reason_to_wait(client: Client) -> str:
         return "The controller compiles its kernels; the first time on a machine this takes a minute or two."
     if state == "stopped" or cluster["draining"]:
         return "The job is stored. It gets its answer when the platform decides again."
+    joined, wanted = sum(cluster["nodes"].values()), cluster["wait_nodes"]
+    if joined < wanted:
+        return (
+            f"The job is stored. It gets its answer when {wanted} nodes have joined; there are {joined} now."
+        )
     return "The job is stored and waits for its answer."
 
 

@@ -54,6 +54,7 @@ def show_cluster(here: Here) -> ClusterOut:
                 used=sum(job.workers for job in tx.live_jobs()),
             ),
             nodes=dict.fromkeys(map(str, NodeState), 0) | Counter(str(node.state) for node in nodes),
+            wait_nodes=scheduling.get("wait_nodes", here.settings.scheduling.wait_nodes),
             jobs={str(phase): count for phase, count in tx.count_jobs().items()},
             policy=scheduling.get("policy", here.settings.scheduling.policy),
             controller=_controller(tx),

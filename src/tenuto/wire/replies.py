@@ -252,6 +252,7 @@ class ClusterOut(Answer):
     now: str
     slots: SlotsOut
     nodes: dict[str, int]
+    wait_nodes: int
     jobs: dict[str, int]
     policy: str
     controller: ControllerOut

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.live.site import Site, a_store, admitted, as_json, declined, ok, served, tenuto
 
 from tenuto.cli import verdict
-from tenuto.client import Client
+from tenuto.client import Client, Json
 from tenuto.model.job import Job
 from tenuto.model.phase import Phase
 
@@ -210,8 +210,17 @@ def test_a_fresh_start_deletes_the_earlier_runs_of_this_job_and_no_other(site: S
     assert [event["job"] for event in as_json("events", "--kind", "deleted")["items"]] == ["k1"]
 
 
-def test_while_the_controller_compiles_the_user_is_told(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    site.store.write(lambda tx: tx.set_meta("controller", {"state": "compiling", "at": 0.0}))
+@pytest.mark.parametrize(
+    ("meta", "value", "told"),
+    [
+        ("controller", {"state": "compiling", "at": 0.0}, "The controller compiles its kernels"),
+        ("scheduling", {"wait_nodes": 9}, "It gets its answer when 9 nodes have joined; there are"),
+    ],
+)
+def test_the_user_is_told_what_the_answer_waits_for(
+    site: Site, monkeypatch: pytest.MonkeyPatch, meta: str, value: Json, told: str
+) -> None:
+    site.store.write(lambda tx: tx.set_meta(meta, value))
     real = verdict.reason_to_wait
 
     def told_then_answered(client: Client) -> str:
@@ -225,7 +234,7 @@ def test_while_the_controller_compiles_the_user_is_told(site: Site, monkeypatch:
     result = tenuto("submit", a_file("run: a\n"))
 
     assert result.exit_code == 0
-    assert result.stderr.count("The controller compiles its kernels") == 1
+    assert result.stderr.count(told) == 1
 
 
 def test_a_job_that_is_held_needs_no_verdict(site: Site) -> None:
