@@ -13,15 +13,10 @@ Besiege = Callable[..., Siege]
 POLICIES = ("elasticflow", "fifo", "tiresias", "edf-admission")
 
 
-def test_a_server_that_is_killed_loses_nothing(besiege: Besiege) -> None:
+def test_servers_and_supervisors_that_are_killed_lose_nothing(besiege: Besiege) -> None:
     siege = besiege(1, "--policy", "elasticflow")
     for _ in range(5):
         siege.kill_server()
-    siege.conclude()
-
-
-def test_a_supervisor_that_is_killed_finds_its_workers_again(besiege: Besiege) -> None:
-    siege = besiege(2, "--policy", "fifo")
     siege.kill_supervisor()
     siege.conclude()
 
