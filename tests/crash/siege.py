@@ -148,7 +148,11 @@ class Siege:
             jobs = eventually(all_ended, "all jobs have ended") if self.users.accepted else []
             for job in jobs:
                 _check_ran_once(job, client.attempts(job["id"])["items"])
+            events = list(_events(client))
         self.check()
+        for job in jobs:
+            *_, last = (event for event in events if event["job"] == job["id"] and event["kind"] == "phase")
+            assert last["after"] == job["state"], (last, job)
         self._reckon(jobs)
         self.platform.down()
         self.platform.leaves_nothing()
