@@ -11,6 +11,7 @@ import subprocess
 import sys
 from typing import Any
 
+from tenuto.cli.begin_serving import begin_serving
 from tenuto.cli.plan import Listening, Plan
 from tenuto.errors import TenutoError, Told
 
@@ -50,10 +51,8 @@ def start_in_background(plan: Plan) -> Listening:
 
 def main() -> None:
     """Serve as the plan on standard input says."""
-    from tenuto.cli.serve import serve
-
     try:
-        serve(Plan.from_text(sys.stdin.read()), lambda listening: _tell(listening.as_json()))
+        begin_serving(Plan.from_text(sys.stdin.read()), lambda listening: _tell(listening.as_json()))
     except TenutoError as error:
         _tell({"error": str(error), "exit_code": error.exit_code})
         sys.exit(error.exit_code)

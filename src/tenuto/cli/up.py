@@ -97,9 +97,9 @@ def up(
 
         _announce(start_in_background(plan), as_json)
         return
-    from tenuto.cli.serve import serve  # what it imports takes a second, and --help should not
+    from tenuto.cli.begin_serving import begin_serving
 
-    serve(plan, lambda listening: _announce(listening, as_json))
+    begin_serving(plan, lambda listening: _announce(listening, as_json))
 
 
 def read_file(config: Path | None) -> Given:
