@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,9 @@ class TestTheAnswer:
         offers = answered["contract"]["offers"]
         assert offers["earliest"] is not None
         assert 0 < offers["steps"] < 1_000_000
-        again = client.submit(a_toy("zu-viel", tmp_path, steps=1_000_000, deadline=offers["earliest"]))
+        # The offer held at the moment of the answer; some of the time is gone since then.
+        later = (datetime.fromisoformat(offers["earliest"]) + timedelta(minutes=1)).isoformat()
+        again = client.submit(a_toy("zu-viel", tmp_path, steps=1_000_000, deadline=later))
         assert client.job(again["id"], wait="verdict")["contract"]["reply"] == "admitted"
 
     def test_a_job_without_deadline_gets_no_promise_and_is_told_so(
