@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tenuto.model.node import Slot
-from tenuto.wire.worker import WorkerId, WorkerOrder, WorkerSeen
+from tenuto.wire.worker import CrewOrder, WorkerId, WorkerOrder, WorkerSeen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +29,8 @@ class NodeSeen:
     ports: tuple[int, ...] = ()
     """Ports that were free there a moment ago, for workers to meet at."""
     labels: Mapping[str, str] = field(default_factory=dict)
+    peer: str = ""
+    """Where its supervisor listens for others: `host:port`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,11 @@ class Engine(Protocol):
         """The whole picture, from memory, at once."""
         ...
 
-    def want(self, term: int, orders: Sequence[WorkerOrder]) -> None:
-        """Make these, and only these, the workers that shall be there. Raises TermRefused for an older term."""
+    def want(self, term: int, orders: Sequence[WorkerOrder], crews: Sequence[CrewOrder] = ()) -> None:
+        """Make these, and only these, the workers that shall be there. Raises TermRefused for an older term.
+
+        `crews` say which of them train together and rescale in place; the others know nothing of each other here.
+        """
         ...
 
     def forget_node(self, name: str) -> None:

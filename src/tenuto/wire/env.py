@@ -24,6 +24,13 @@ GLOBAL_BATCH = "TENUTO_GLOBAL_BATCH"
 REPORT = "TENUTO_REPORT"
 """A file of the worker's own: the last line it writes there, such as `{"step": 1200, "loss": 0.3}`, is its report."""
 
+WORKER = "TENUTO_WORKER"
+"""The worker's id as text, under which the platform knows it for all its life: `JOB.GENERATION.ROLE.RANK`."""
+LINK = "TENUTO_LINK"
+"""The directory that a worker shares with its supervisor (see `wire.membership`); set for jobs that rescale in place."""
+BELL = "TENUTO_BELL"
+"""A pipe: whoever writes a line with the name of the worker's directory there is looked at by the supervisor at once."""
+
 RANK = "RANK"
 LOCAL_RANK = "LOCAL_RANK"
 WORLD_SIZE = "WORLD_SIZE"

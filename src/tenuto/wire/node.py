@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tenuto.model.node import Slot
-from tenuto.wire.worker import WorkerOrder, WorkerSeen
+from tenuto.wire.worker import CrewOrder, WorkerOrder, WorkerSeen
 
 PREFIX = "/api/node/v1"
 PROTOCOL = "1"
@@ -41,6 +41,8 @@ class Hello:
     obeyed: int = 0
     """The newest term whose orders it has obeyed; 0 for a supervisor that is new."""
     labels: Mapping[str, str] = field(default_factory=dict)
+    peer: str = ""
+    """Where this supervisor listens for others: `host:port`; empty if it does not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +81,8 @@ class Orders:
     version: int
     """Ascending within a term."""
     workers: tuple[WorkerOrder, ...]
+    crews: tuple[CrewOrder, ...] = ()
+    """Of jobs that rescale in place and have, or shall have, workers here."""
     leave: bool = False
     """Stop everything, then end."""
 

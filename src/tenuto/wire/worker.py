@@ -56,6 +56,29 @@ class WorkerOrder:
     grace: float = 30.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrewOrder:
+    """The workers that shall train together, of a job that rescales in place.
+
+    Every node with a worker of the job is told, also those whose workers are to leave. The node that leads makes
+    memberships of it (`wire.membership`) as the workers come and go, and tells the others.
+    """
+
+    job: str
+    plan: int
+    """The job's generation when this was decided; orders with a higher one are newer."""
+    members: tuple[WorkerId, ...]
+    """In the order of ranks; empty if all are to leave."""
+    lead: str
+    """A node."""
+    peers: Mapping[str, str]
+    """Where the supervisor of each node of the job listens for the others: `host:port`."""
+    hosts: Mapping[str, str]
+    """Where workers on each node of the job are reached."""
+    restart: bool = False
+    """Have all leave after a checkpoint and start from it, instead of going over in place."""
+
+
 class WorkerState(StrEnum):
     """Where a worker is."""
 
@@ -104,3 +127,7 @@ class WorkerSeen:
     """The last step that the worker reported (see `wire.env.REPORT`)."""
     data: Mapping[str, float] = field(default_factory=dict)
     """Whatever other numbers it reported with that step."""
+    generation: int | None = None
+    """The membership it has joined last, for jobs that rescale in place."""
+    stage: str = ""
+    """Where it stands (`wire.status.Stage`, in lower case), for jobs that rescale in place."""

@@ -1,0 +1,112 @@
+"""What a worker is doing, in a page of memory that its supervisor reads at any time. Standard library only.
+
+One thread of the worker writes; a write takes a microsecond and is seen at once, also after the worker was killed. A
+reader that meets a write half done looks again.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+from dataclasses import dataclass
+from enum import IntEnum
+from pathlib import Path
+
+_SIZE = 4096
+_MAGIC = 0x7E4070
+_HEAD = struct.Struct("<QQ")  # magic, count: odd while a write is under way
+_BODY = struct.Struct("<qqqdiI")
+_TRIES = 1000
+
+
+class Stage(IntEnum):
+    """Where a worker stands."""
+
+    STARTING = 0
+    """Imports and builds."""
+    READY = 1
+    """Waits for a membership with itself in it."""
+    FORMING = 2
+    """Meets the others of its generation; gets or gives state."""
+    TRAINING = 3
+    """Data and arithmetic of its own."""
+    MEETING = 4
+    """Waits for the others inside a step."""
+    LEAVING = 5
+    """Told to go; saves or has saved what is needed."""
+    FINISHED = 6
+    """All steps are done; it ends by itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """One moment of a worker."""
+
+    stage: Stage = Stage.STARTING
+    since: float = 0.0
+    """When the stage began, by the machine's monotonic clock."""
+    generation: int = 0
+    """The membership it has joined last; 0 before the first."""
+    step: int = 0
+    """Updates that were applied to its model."""
+    samples: int = 0
+    """Samples of the whole job in those updates."""
+    port: int = 0
+    """Where its store listens; 0 before it does."""
+
+
+class StatusPage:
+    """The worker's side keeps it open and writes."""
+
+    def __init__(self, path: str | Path) -> None:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            os.ftruncate(descriptor, _SIZE)
+            self._page = mmap.mmap(descriptor, _SIZE)
+        finally:
+            os.close(descriptor)
+        self._count = 0
+
+    def put(self, status: Status) -> None:
+        """Show another moment."""
+        self._count += 2
+        _HEAD.pack_into(self._page, 0, _MAGIC, self._count - 1)
+        _BODY.pack_into(
+            self._page,
+            _HEAD.size,
+            status.generation,
+            status.step,
+            status.samples,
+            status.since,
+            status.port,
+            int(status.stage),
+        )
+        _HEAD.pack_into(self._page, 0, _MAGIC, self._count)
+
+    def close(self) -> None:
+        """Let go; the file stays."""
+        self._page.close()
+
+
+def read_status(path: str | Path) -> Status | None:
+    """What a worker shows; None before it has shown anything."""
+    for _ in range(_TRIES):
+        try:
+            with open(path, "rb") as file:
+                page = file.read(_HEAD.size + _BODY.size)
+                file.seek(0)
+                again = file.read(_HEAD.size)
+        except FileNotFoundError:
+            return None
+        if len(page) < _HEAD.size + _BODY.size:
+            return None
+        magic, count = _HEAD.unpack_from(page)
+        if magic != _MAGIC:
+            return None
+        if count % 2 == 0 and again == page[: _HEAD.size]:
+            generation, step, samples, since, port, stage = _BODY.unpack_from(page, _HEAD.size)
+            return Status(
+                stage=Stage(stage), since=since, generation=generation, step=step, samples=samples, port=port
+            )
+    return None  # killed in the middle of a write
