@@ -8,7 +8,11 @@ BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo figures-quick figures test test-big crash check format bench clean
+.PHONY: help demo figures-quick figures test test-big crash chaos live-promises check format bench clean
+
+# What the examples, the demo and the tests train with. The package itself does not need it; a wheel for a GPU is
+# named with make TORCH=...
+TORCH ?= torch==2.13.0 safetensors
 
 # Where the public traces lie; those added with `tenuto trace add` are found without it.
 DATA ?=
@@ -17,7 +21,7 @@ FIGURE = $(BIN)/tenuto lab figure $(if $(DATA),--data $(DATA))
 help: ## list these targets
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(VENV)/lab.stamp ## the platform with three jobs, then a replay under every policy: demo/replay.png
+demo: $(VENV)/lab.stamp $(VENV)/torch.stamp ## real training with deadlines, then a replay under every policy
 	@TENUTO=$(BIN)/tenuto tools/demo
 
 figures-quick: $(VENV)/lab.stamp ## figures 8a, 9, 10 and 11 of the paper, in both semantics; DATA=DIR has the traces
@@ -30,16 +34,23 @@ figures: $(VENV)/lab.stamp ## all figures of the paper, in both semantics; DATA=
 
 test: check ## the checks, then every test that takes seconds
 	@tools/debian-packages || echo "Tests that need these packages are skipped and listed."
-	$(BIN)/pytest -m 'not big and not crash' --numprocesses auto --maxprocesses 8 --dist worksteal
+	$(BIN)/pytest -m 'not big and not crash and not chaos' --numprocesses auto --maxprocesses 8 --dist worksteal
 
-test-big: $(VENV)/dev.stamp ## the tests that take minutes
+test-big: $(VENV)/dev.stamp $(VENV)/torch.stamp ## the tests that take minutes
 	$(BIN)/pytest -m big --durations 0
 
 # The seed of a siege that failed is printed: make crash SEED=17 KILLS=20 has it again.
 crash: $(VENV)/dev.stamp ## kill the platform 200 times under load, and look for anything lost or doubled
 	SEED=$(or $(SEED),0) KILLS=$(or $(KILLS),200) $(BIN)/pytest -m crash --capture no
 
-check: $(VENV)/dev.stamp ## ruff, mypy, import-linter
+# Like make crash, for the workers of one training run.
+chaos: $(VENV)/dev.stamp $(VENV)/torch.stamp ## rescale and kill a training run 200 times; every sample must count once
+	SEED=$(or $(SEED),0) KILLS=$(or $(KILLS),200) $(BIN)/pytest -m chaos --capture no
+
+live-promises: $(VENV)/lab.stamp $(VENV)/torch.stamp ## ten training jobs with deadlines, live and simulated, in a picture
+	$(BIN)/python benchmarks/live_promises.py
+
+check: $(VENV)/dev.stamp $(VENV)/torch.stamp ## ruff, mypy, import-linter
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -73,3 +84,9 @@ $(VENV)/lab.stamp: pyproject.toml | $(BIN)/pip
 $(VENV)/dev.stamp: pyproject.toml | $(BIN)/pip
 	@$(PIP) install --editable '.[lab,dev]'
 	@touch $(VENV)/lab.stamp $@
+
+# In a step of its own: it is large, and changes less often than pyproject.toml. The Makefile names its version.
+$(VENV)/torch.stamp: Makefile | $(BIN)/pip
+	@test -e $@ || echo "Installing $(TORCH); that is about 0.9 GB, once."
+	@$(PIP) install $(TORCH)
+	@touch $@
