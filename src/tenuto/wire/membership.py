@@ -1,4 +1,6 @@
-"""Who trains together: what a supervisor tells its workers, and the directory over which they talk. Standard library only.
+"""Who trains together: what a supervisor tells its workers, and the directory over which they talk.
+
+Standard library only.
 
     LINK/membership.json   the newest membership, replaced as a whole by the supervisor; it only ever grows newer
     LINK/status            one page of memory that the worker keeps and the supervisor reads (`wire.status`)
@@ -18,7 +20,6 @@ The first member keeps the store at which the group meets; every member has one 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -100,7 +101,7 @@ def write(link: str | Path, membership: Membership) -> None:
     path = Path(link) / FILE
     new = path.with_suffix(".new")
     new.write_text(json.dumps(to_json(membership)), encoding="utf-8")
-    os.replace(new, path)
+    new.replace(path)
 
 
 def _digest(workers: tuple[str, ...]) -> str:

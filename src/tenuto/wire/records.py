@@ -11,13 +11,15 @@ STEP = "step"
 """Every `report_every` steps: `seconds` (of one step, mean since the last), `samples` (of the whole job, so far),
 `samples_per_second` (rank 0 only), `world`, `rank`, and the scalars that the user reported, under `values`."""
 RESCALE = "rescale"
-"""A generation was joined, told by its rank 0 after its first step: `why`, `before`, `after` (workers), `lost`, `source` (rank
-that gave state), `moved_bytes`, and milliseconds: `warm_up_ms` (of the newcomers, off the training path), `agree_ms`,
-`form_ms`, `transfer_ms`, `first_step_ms`, `pause_ms` (last step before to first step after, minus a normal step)."""
+"""A generation was joined, told by its rank 0 after its first step: `why`, `before`, `after` (workers), `lost`,
+`source` (rank that gave state), `moved_bytes`, and milliseconds: `warm_up_ms` (of the newcomers, off the training
+path), `agree_ms`, `form_ms`, `transfer_ms`, `first_step_ms`, `pause_ms` (last step before to first step after, minus a
+normal step)."""
 CHECKPOINT = "checkpoint"
 """`path`, `bytes`, `blocked_ms` (on the training thread), `written_ms`, `why` (`every`, `stop`, `finish`)."""
 SUMMARY = "summary"
-"""`run.finish` on rank 0: `samples`, `epochs`, `steps`, `generations`, `losses`, `each_once`, `sentence`, `export` (path)."""
+"""`run.finish` on rank 0: `samples`, `epochs`, `steps`, `generations`, `losses`, `each_once`, `sentence`, `export` (a
+path)."""
 LOSS = "loss"
 """Told by a supervisor: `worker`, `node`, `reason`, `exit_code`."""
 HUNG = "hung"

@@ -62,7 +62,9 @@ class StatusPage:
     def __init__(self, path: str | Path) -> None:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            os.ftruncate(descriptor, _SIZE)
+            os.posix_fallocate(
+                descriptor, 0, _SIZE
+            )  # a full disk is told here; later it would be a fatal signal
             self._page = mmap.mmap(descriptor, _SIZE)
         finally:
             os.close(descriptor)
@@ -93,7 +95,7 @@ def read_status(path: str | Path) -> Status | None:
     """What a worker shows; None before it has shown anything."""
     for _ in range(_TRIES):
         try:
-            with open(path, "rb") as file:
+            with Path(path).open("rb") as file:
                 page = file.read(_HEAD.size + _BODY.size)
                 file.seek(0)
                 again = file.read(_HEAD.size)
