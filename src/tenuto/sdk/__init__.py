@@ -1,0 +1,1 @@
+"""What a training script uses. The standard library suffices; torch stays in `tenuto.sdk.pytorch`."""

@@ -1,0 +1,1 @@
+"""The part of the SDK that needs torch."""
