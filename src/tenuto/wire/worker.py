@@ -54,6 +54,8 @@ class WorkerOrder:
     cpus: float | None = None
     files: int | None = None
     grace: float = 30.0
+    linked: bool = False
+    """It rescales in place: it gets a directory that it shares with its supervisor (`wire.membership`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
