@@ -86,6 +86,12 @@ COMMANDS = {
     "schema": Later("tenuto.cli.schema", "schema", summary="Print the JSON schema of a job file."),
     "policy": Later("tenuto.cli.policy", "app", summary="See and change the policy that decides."),
     "policies": Later("tenuto.cli.policies", "policies", summary="List the policies, one sentence each."),
+    "workloads": Later(
+        "tenuto.cli.workloads",
+        "workloads",
+        epilog="EXAMPLES",
+        summary="List the models that traces name, or print a job file that trains one.",
+    ),
     "replay": Later(
         "tenuto.cli.replay",
         "replay",
