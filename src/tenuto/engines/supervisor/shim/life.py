@@ -22,21 +22,22 @@ _LOOK_AGAIN = 0.1
 _DRAINED = 128 + signal.SIGTERM
 
 
-def main(directory: str, lock: int) -> None:
-    """Be the shim of the worker whose order lies in the directory.
+def main(directory: str, lock: int, kind: type[Program] = Program) -> None:
+    """Be the shim of the worker whose order lies in the directory; the worker is started as that kind of program.
 
     The lock was taken by the supervisor and is ours until we end: it tells for certain whether we live.
     """
     os.set_inheritable(lock, False)
     keep_descendants()
-    Life(directory).live()
+    Life(directory, kind).live()
 
 
 class Life:
     """One worker from its order to its exit record."""
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, kind: type[Program]) -> None:
         self._directory = directory
+        self._kind = kind
         self._task: dict[str, Any] = read_whole(f"{directory}/order.json")
         self._order: dict[str, Any] = self._task["order"]
         self._log = Log(f"{directory}/log", self._task["spool_bytes"])
@@ -62,12 +63,12 @@ class Life:
 
     def _run(self) -> tuple[int, dict[str, Any] | None]:
         self._refuse_without_environment()
-        pid = self._processes.start(self._program(self._order["argv"]))
+        pid = self._processes.start(self._program(self._kind, self._order["argv"]))
         self._note({"pid": pid, "started": identity(pid), "at": time.time()})
         return self._processes.wait()
 
-    def _program(self, argv: list[str]) -> Program:
-        return Program(self._order, argv, {env.REPORT: f"{self._directory}/report"})
+    def _program(self, kind: type[Program], argv: list[str]) -> Program:
+        return kind(self._order, argv, {env.REPORT: f"{self._directory}/report"})
 
     def _refuse_if_stopped(self) -> None:
         if (stop := self._processes.stop) is not None:
@@ -101,7 +102,7 @@ class Life:
         generation = self._order["id"]["generation"]
         result = read_whole(f"{place}/failed")
         if result is None or result["generation"] != generation:
-            self._processes.start(self._program(["/bin/sh", "-c", self._order["setup"]]))
+            self._processes.start(self._program(Program, ["/bin/sh", "-c", self._order["setup"]]))
             code, _ = self._processes.wait()
             self._refuse_if_stopped()
             result = {"generation": generation, "exit_code": code}

@@ -29,6 +29,10 @@ class NotRun(Exception):
         super().__init__(message)
 
 
+class NoSuchPlace(OSError):
+    """The working directory cannot be entered."""
+
+
 def keep_descendants() -> None:
     """Become the parent of every process below that loses its own."""
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -39,18 +43,15 @@ class Program:
 
     def __init__(self, order: dict[str, Any], argv: list[str], extra_env: dict[str, str]) -> None:
         self._order = order
-        self._argv = argv
-        self._env = {**os.environ, **order["env"], **extra_env}
+        self.argv = argv
+        self.env = {**os.environ, **order["env"], **extra_env}
         if order["path_first"]:
-            self._env["PATH"] = f"{order['path_first']}:{self._env.get('PATH', os.defpath)}"
+            self.env["PATH"] = f"{order['path_first']}:{self.env.get('PATH', os.defpath)}"
 
     def start(self, output: int) -> int:
         """Fork and exec; the pid, when the command has begun. Raises NotRun if it cannot."""
         problem, tell = os.pipe2(os.O_CLOEXEC)
-        parent = os.getpid()
-        pid = os.fork()
-        if pid == 0:
-            self._become(parent, output, tell)
+        pid = self._fork(output, tell)
         os.close(tell)
         with os.fdopen(problem, "rb") as file:
             told = file.read()
@@ -61,30 +62,44 @@ class Program:
         code = 127 if what == "start" and number == errno.ENOENT else 126
         raise NotRun("not_started", self._sentence(what, os.strerror(number)), code)
 
-    def _become(self, parent: int, output: int, tell: int) -> NoReturn:
-        what = "start"
+    def _fork(self, output: int, tell: int) -> int:
+        """Have a child become the command; its pid. The child closes `tell` when it has begun, or says there why not."""
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            self.become(parent, output, tell)
+        return pid
+
+    def become(self, parent: int, output: int, tell: int) -> NoReturn:
+        """In the child: take the command's place and be the command."""
         try:
-            _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-            if os.getppid() != parent:
-                os._exit(1)  # the shim died before the kernel was asked to tell us
-            os.setpgid(0, 0)
-            nothing = os.open(os.devnull, os.O_RDONLY)
-            for ours, its in ((nothing, 0), (output, 1), (output, 2)):
-                os.dup2(ours, its)
-            self._limit()
-            what = "enter"
-            if self._order["cwd"]:
-                os.chdir(self._order["cwd"])
-            what = "start"
-            for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ):
-                signal.signal(number, signal.SIG_DFL)
-            os.execvpe(self._argv[0], self._argv, self._env)  # noqa: S606 - argv, no shell
+            self.enter(parent, output)
+            os.execvpe(self.argv[0], self.argv, self.env)  # noqa: S606 - argv, no shell
         except OSError as error:
+            what = "enter" if isinstance(error, NoSuchPlace) else "start"
             os.write(tell, json.dumps([what, error.errno]).encode())
         except ValueError:  # a zero byte in an argument or a variable
-            os.write(tell, json.dumps([what, errno.EINVAL]).encode())
+            os.write(tell, json.dumps(["start", errno.EINVAL]).encode())
         finally:
             os._exit(127)
+
+    def enter(self, parent: int, output: int) -> None:
+        """Take the place that was ordered: group, streams, limits, directory, signals."""
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:
+            os._exit(1)  # the shim died before the kernel was asked to tell us
+        os.setpgid(0, 0)
+        nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        for ours, its in ((nothing, 0), (output, 1), (output, 2)):
+            os.dup2(ours, its)
+        self._limit()
+        if self._order["cwd"]:
+            try:
+                os.chdir(self._order["cwd"])
+            except OSError as error:
+                raise NoSuchPlace(*error.args) from None
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
 
     def _limit(self) -> None:
         files, cpus = self._order["files"], self._order["cpus"]
@@ -101,4 +116,4 @@ class Program:
     def _sentence(self, what: str, why: str) -> str:
         if what == "enter":
             return f"the working directory {self._order['cwd']!r} cannot be entered: {why}"
-        return f"the command {self._argv[0]!r} cannot be started: {why}"
+        return f"the command {self.argv[0]!r} cannot be started: {why}"
