@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-
 from tenuto.model.plan import Decision
 from tenuto.model.snapshot import Snapshot
 from tenuto.policy.base import Policy
