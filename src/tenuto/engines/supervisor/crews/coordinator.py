@@ -96,7 +96,7 @@ def _go_on_without(situation: Situation) -> Decision:
 def _nobody_stays(situation: Situation) -> bool:
     last = situation.last
     assert last is not None
-    return not situation.wanted or (situation.order.restart and set(last.workers) != set(situation.wanted))
+    return not situation.wanted or (situation.order.restart and last.generation < situation.order.plan)
 
 
 def _change(situation: Situation, now: float) -> Decision:
