@@ -1,0 +1,188 @@
+"""The process group of one generation: formed in milliseconds, given up at once.
+
+Every worker keeps a store; a generation meets at that of its first member, under a name of its own. What a group leaves
+behind is destroyed by another thread, since gloo takes tens of milliseconds to close its connections.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from tenuto.sdk.pytorch.sockets import Sockets
+
+CONNECT = timedelta(seconds=10)
+"""For a member to connect to another that has answered the roll-call."""
+PATIENCE = timedelta(minutes=30)
+"""For a collective operation; who hangs is found and ended long before by its supervisor."""
+_LOOK = 0.0005
+_INTERFACE = "GLOO_SOCKET_IFNAME"
+
+
+class GroupBroken(Exception):
+    """Somebody is not there any more, or a newer membership made this one void."""
+
+
+class Home:
+    """The store that this worker keeps, for generations of which it is the first member."""
+
+    def __init__(self) -> None:
+        self._server = dist.TCPStore("0.0.0.0", 0, is_master=True, wait_for_workers=False)  # noqa: S104 - for all nodes
+        self.port = self._server.port
+
+
+class Group:
+    """One generation's connections, on one member."""
+
+    def __init__(self, name: str, workers: Sequence[str], rank: int) -> None:
+        self.name = name
+        self.workers = tuple(workers)
+        self.rank = rank
+        self.world = len(self.workers)
+        self.is_formed = False
+        """Before, any newer membership makes it void; afterwards only the loss of a member does."""
+        self.processes: dist.ProcessGroup | None = None
+        self._store: dist.Store | None = None
+        self._sockets = Sockets()
+
+    @property
+    def store(self) -> dist.Store:
+        """Where the members leave each other notes."""
+        assert self._store is not None, "only after it was reached"
+        return self._store
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it was given up."""
+        return self._sockets.is_cut
+
+    def give_up(self) -> None:
+        """Have every operation of it fail, here and with the other members; any thread may."""
+        self._sockets.cut()
+
+    def meet(self, host: str, port: int, note: str) -> tuple[str, ...]:
+        """Reach the store, leave a note and wait for everybody's, by rank."""
+        with self._sockets.opening():
+            client = dist.TCPStore(host, port, is_master=False, wait_for_workers=False, timeout=CONNECT)
+        self._store = dist.PrefixStore(self.name, client)
+        self.store.set(f"here/{self.rank}", note)
+        keys = [f"here/{rank}" for rank in range(self.world)]
+        self.wait_until(lambda: self.store.check(keys))
+        return tuple(found.decode() for found in self.store.multi_get(keys))
+
+    def meet_at(self, store: dist.Store, note: str) -> tuple[str, ...]:
+        """The same for a store that somebody else keeps, for as long as the process lives."""
+        self._store = dist.PrefixStore(self.name, store)
+        self.store.set(f"here/{self.rank}", note)
+        return tuple(self.store.get(f"here/{rank}").decode() for rank in range(self.world))
+
+    def connect(self, hosts: Sequence[str]) -> None:
+        """Make the process group, after all have met. It is the default one, for the user's code too."""
+        if self.world == 1:
+            return
+        with self._sockets.opening(), _Interface(hosts):
+            dist.init_process_group(
+                _backend(),
+                store=dist.PrefixStore("group", self.store),
+                rank=self.rank,
+                world_size=self.world,
+                timeout=CONNECT,
+            )
+        self.processes = dist.group.WORLD
+        assert self.processes is not None
+        self.processes.set_timeout(PATIENCE)
+
+    def wait_until(self, is_so: Callable[[], bool], seconds: float | None = None) -> bool:
+        """Look again and again; False after so many seconds. Raises GroupBroken as soon as it is given up."""
+        ends = None if seconds is None else time.monotonic() + seconds
+        while True:
+            if self.is_broken:
+                raise GroupBroken(self.name)
+            if is_so():
+                return True
+            if ends is not None and time.monotonic() > ends:
+                return False
+            time.sleep(_LOOK)
+
+    def leave(self) -> None:
+        """Close everything. Nothing may hold the process group any more, least of all DistributedDataParallel."""
+        self._sockets.close()
+        left: list[Any] = [self.processes, self._store]
+        if dist.is_initialized() and self.processes is dist.group.WORLD:
+            dist.destroy_process_group()
+        self.processes = self._store = None
+        _BURIER.take(left)
+
+
+class _Burier:
+    """A thread that lets go of what takes long to close. It ends when there is nothing left."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waiting: queue.SimpleQueue[list[Any]] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    def take(self, left: list[Any]) -> None:
+        """These are the last references to it."""
+        with self._lock:
+            self._waiting.put(left)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="tenuto-burier", daemon=True)
+                self._thread.start()
+
+    def wait(self) -> None:
+        """Until all is closed."""
+        thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def _work(self) -> None:
+        while True:
+            self._waiting.get().clear()
+            with self._lock:
+                if self._waiting.empty():
+                    self._thread = None
+                    return
+
+
+_BURIER = _Burier()
+
+
+def wait_until_closed() -> None:
+    """Before the process ends: threads of gloo do not outlive the interpreter well."""
+    _BURIER.wait()
+
+
+class _Interface:
+    """gloo looks up the machine's name to find its own address. Among members on one machine that is not needed."""
+
+    def __init__(self, hosts: Sequence[str]) -> None:
+        self._is_needed = _INTERFACE not in os.environ and all(map(_is_loopback, hosts)) and bool(hosts)
+
+    def __enter__(self) -> None:
+        if self._is_needed:
+            os.environ[_INTERFACE] = "lo"
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_needed:
+            del os.environ[_INTERFACE]
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _backend() -> str:
+    return "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
