@@ -139,8 +139,12 @@ class Desk:
 class Node:
     """A supervisor process on a directory of its own."""
 
-    def __init__(self, desk: Desk, directory: Path, *, by_file: bool = False) -> None:
+    def __init__(
+        self, desk: Desk, directory: Path, *, by_file: bool = False, options: tuple[str, ...] = ()
+    ) -> None:
         self.desk = desk
+        self.options = options
+        """Further arguments of its supervisors."""
         self.directory = directory / "węzły" / "노드"
         self.mark = uuid.uuid4().hex
         self.process: subprocess.Popen[bytes] | None = None
@@ -164,7 +168,7 @@ class Node:
         server = ("--server-file", self._server_file) if self._by_file else ("--server", self.desk.url)
         usual = ("--dir", self.directory, "--node", NODE, "--token-file", self._token, "--slots", "4")
         return subprocess.Popen(
-            [sys.executable, "-m", "tenuto.engines.supervisor", *server, *usual, *more],
+            [sys.executable, "-m", "tenuto.engines.supervisor", *server, *usual, *self.options, *more],
             env={**os.environ, MARK: self.mark, "TENUTO_TOKEN": "nobody's business"},
             **popen,
         )
@@ -228,12 +232,16 @@ class Node:
 
 @contextmanager
 def a_node(
-    directory: Path, settings: Settings | None = None, *, by_file: bool = False
+    directory: Path,
+    settings: Settings | None = None,
+    *,
+    by_file: bool = False,
+    options: tuple[str, ...] = (),
 ) -> Iterator[tuple[Desk, Node]]:
     """A server and a supervisor; afterwards nothing of them may be left: no process, no file."""
     desk = Desk(settings or some_settings())
     desk.up()
-    node = Node(desk, directory, by_file=by_file)
+    node = Node(desk, directory, by_file=by_file, options=options)
     try:
         node.come_back()
         yield desk, node

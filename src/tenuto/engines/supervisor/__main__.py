@@ -35,6 +35,9 @@ def _options() -> SupervisorOptions:
     parser.add_argument("--slots", type=int, help="so many CPU shares instead of the GPUs or cores")
     parser.add_argument("--address", default="", help="where workers of other nodes reach this one")
     parser.add_argument("--label", action="append", default=[], type=_label, metavar="KEY=VALUE")
+    parser.add_argument(
+        "--warm", default="torch", metavar="MODULES", help="imported by warm servers; empty for none"
+    )
     given = parser.parse_args()
     return SupervisorOptions(
         directory=given.dir,
@@ -45,6 +48,7 @@ def _options() -> SupervisorOptions:
         slots=given.slots,
         address=given.address,
         labels=dict(given.label),
+        warm=tuple(given.warm.split(",")) if given.warm else (),
     )
 
 

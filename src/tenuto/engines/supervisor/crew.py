@@ -14,6 +14,7 @@ from tenuto.engines.supervisor.limits import over_limit
 from tenuto.engines.supervisor.records import Records
 from tenuto.engines.supervisor.shim.processes import children_by_parent
 from tenuto.engines.supervisor.upload import Uploads
+from tenuto.engines.supervisor.warm.pool import WarmPool
 from tenuto.engines.supervisor.worker import Worker, adopt, start
 from tenuto.wire.worker import ExitReason, WorkerId, WorkerOrder
 
@@ -26,8 +27,9 @@ _MEMORY_EVERY = 0.5
 class Crew:
     """The workers that have a record here."""
 
-    def __init__(self, records: Records, uploads: Uploads, bell: int) -> None:
+    def __init__(self, records: Records, uploads: Uploads, bell: int, pool: WarmPool) -> None:
         self._records = records
+        self._pool = pool
         self._uploads = uploads
         self._bell = bell
         self._poll = select.poll()
@@ -64,7 +66,8 @@ class Crew:
     def start(self, order: WorkerOrder) -> bool:
         """Start a worker; False if there is no room for its record now."""
         try:
-            self._take_on(start(self._records, order))
+            pool = self._pool if order.linked else None
+            self._take_on(start(self._records, order, pool))
         except OSError as error:
             log.warning("%s cannot be started now: %s", order.id, error)
             return False
@@ -89,6 +92,7 @@ class Crew:
 
     def wait(self, until: float) -> None:
         """Wait for rings and deaths until the time has come, and take in what they mean."""
+        self._pool.mind()
         now = time.monotonic()
         until = min(until, self._memory_at)
         if any(worker.unwatched for worker in self):

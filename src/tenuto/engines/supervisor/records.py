@@ -251,6 +251,10 @@ class Records:
         write_whole(str(files.directory / "order.json"), task, durable=True)
         return files
 
+    def is_set_up(self, order: WorkerOrder) -> bool:
+        """Whether nothing needs to be done here before the worker starts."""
+        return not order.setup or (self._setups / _file_name(order.id.job) / "done").exists()
+
     def forget(self, files: WorkerFiles) -> None:
         """Delete a worker's record, all at once as far as anybody can see."""
         files.directory.rename(self._trash / f"{files.name}.{time.monotonic_ns()}")

@@ -15,6 +15,7 @@ from tenuto.engines.supervisor.options import SupervisorOptions
 from tenuto.engines.supervisor.records import Records
 from tenuto.engines.supervisor.server import Server, find_url
 from tenuto.engines.supervisor.supervise import Supervisor
+from tenuto.engines.supervisor.warm.pool import WarmSettings
 from tenuto.errors import InputInvalid
 from tenuto.wire.node import Hello
 
@@ -47,7 +48,7 @@ def run(options: SupervisorOptions) -> int:
             labels=options.labels,
         )
         records.remember(session=hello.session)
-        supervisor = Supervisor(records, Server(options), hello)
+        supervisor = Supervisor(records, Server(options), hello, WarmSettings(modules=options.warm))
         with _ended_by_signals(supervisor):
             if supervisor.run():
                 records.erase()

@@ -19,6 +19,8 @@ from tenuto.engines.supervisor.link import Link, Message, NotWelcome, Received
 from tenuto.engines.supervisor.records import Records
 from tenuto.engines.supervisor.server import Server
 from tenuto.engines.supervisor.upload import Uploads
+from tenuto.engines.supervisor.warm.pool import WarmPool, WarmSettings
+from tenuto.engines.supervisor.worker import inherited
 from tenuto.errors import TenutoError
 from tenuto.wire import env
 from tenuto.wire.node import Hello, Orders, Welcome
@@ -32,7 +34,9 @@ _FAREWELL = 10.0
 class Supervisor:
     """Owns the workers of one node."""
 
-    def __init__(self, records: Records, server: Server, hello: Hello) -> None:
+    def __init__(
+        self, records: Records, server: Server, hello: Hello, warm: WarmSettings | None = None
+    ) -> None:
         self._records = records
         self._server = server
         self._node = hello.node
@@ -40,7 +44,8 @@ class Supervisor:
         self._bell = os.open(records.bell, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self._link = Link(server, hello, self._deliver)
         self._uploads = Uploads(server, self._node, self.wake)
-        self._crew = Crew(records, self._uploads, self._bell)
+        self._pool = WarmPool(inherited(), warm)
+        self._crew = Crew(records, self._uploads, self._bell, self._pool)
         self._ports = FreePorts()
         self._wanted: dict[WorkerId, WorkerOrder] | None = None
         """None until a controller has spoken to us: till then nothing is started and nothing stopped."""
@@ -71,6 +76,7 @@ class Supervisor:
         finally:
             self._link.end()
             self._uploads.end()
+            self._pool.close()
         if self._refusal is not None:
             raise self._refusal
         return self._left

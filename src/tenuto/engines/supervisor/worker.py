@@ -15,6 +15,7 @@ from tenuto.engines.supervisor import shim
 from tenuto.engines.supervisor.leftovers import kill_leftovers
 from tenuto.engines.supervisor.records import Exit, Progress, Records, Running, WorkerFiles
 from tenuto.engines.supervisor.shim.files import boot
+from tenuto.engines.supervisor.warm.pool import WarmPool
 from tenuto.wire.worker import ExitReason, WorkerOrder, WorkerSeen, WorkerState
 
 log = logging.getLogger(__name__)
@@ -23,10 +24,22 @@ _SECRETS = ("TENUTO_TOKEN",)
 """Variables of the supervisor that are nobody else's business."""
 
 
+def inherited() -> dict[str, str]:
+    """The variables that every process below the supervisor gets."""
+    return {name: value for name, value in os.environ.items() if name not in _SECRETS}
+
+
 class Worker:
     """A worker that has a record. All methods are quick; none waits."""
 
-    def __init__(self, files: WorkerFiles, order: WorkerOrder, child: subprocess.Popen[bytes] | None) -> None:
+    def __init__(
+        self,
+        files: WorkerFiles,
+        order: WorkerOrder,
+        child: subprocess.Popen[bytes] | None,
+        *,
+        warm: bool = False,
+    ) -> None:
         self.files = files
         self.order = order
         self.end: Exit | None = None
@@ -37,6 +50,8 @@ class Worker:
         self.shim_watch: int | None = None
         """A descriptor that becomes readable when the shim has gone."""
         self._child = child
+        self._warm = warm
+        """Whether a warm server was asked for its shim, which may come to nothing."""
         self._report_stamp = (0, 0)
         self._progress: Progress | None = None
         if child is not None:
@@ -97,9 +112,21 @@ class Worker:
         if self.files.shim_lives() or not kill_leftovers(self.files.directory / "report", self.running):
             return False
         self.look()  # it may have written its last word meanwhile
+        if self.end is None and self.running is None and self._warm:
+            self._start_cold()
+            return False
         if self.end is None:
             self._record_death()
         return True
+
+    def _start_cold(self) -> None:
+        """Start the shim that a warm server has not come to start: the lock was free, and it never said who it is."""
+        self._warm = False
+        lock = self.files.take_lock()
+        if lock is not None:
+            self._child = _start_shim(self.files, lock)
+            if self._child is not None:
+                self.shim_watch = os.pidfd_open(self._child.pid)
 
     def seen(self, node: str) -> WorkerSeen:
         """What the server is told."""
@@ -156,30 +183,36 @@ class Worker:
         self._end_with(end)
 
 
-def start(records: Records, order: WorkerOrder) -> Worker:
+def start(records: Records, order: WorkerOrder, pool: WarmPool | None = None) -> Worker:
     """Write down the order and start its shim. Raises OSError if there is no room for the record."""
     files = records.add(order)
     lock = files.take_lock()
     assert lock is not None, "a worker is started once"
-    environment = {name: value for name, value in os.environ.items() if name not in _SECRETS}
+    if pool is not None and records.is_set_up(order) and pool.hand_over(order, files.directory, lock):
+        os.close(lock)
+        return Worker(files, order, None, warm=True)
+    return Worker(files, order, _start_shim(files, lock))
+
+
+def _start_shim(files: WorkerFiles, lock: int) -> subprocess.Popen[bytes] | None:
+    """Start a shim and let it have the lock."""
     command = [sys.executable, "-I", "-S", "-X", "utf8", str(_SHIM), str(files.directory), str(lock)]
-    child = None
     try:
         with (files.directory / "shim.err").open("wb") as complaints:
-            child = subprocess.Popen(  # noqa: S603 - our own program
+            return subprocess.Popen(  # noqa: S603 - our own program
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=complaints,
                 stderr=complaints,
-                env=environment,
+                env=inherited(),
                 pass_fds=(lock,),
                 start_new_session=True,
             )
     except OSError as error:
         (files.directory / "shim.err").write_text(str(error), encoding="utf-8")
+        return None
     finally:
         os.close(lock)
-    return Worker(files, order, child)
 
 
 def adopt(records: Records, files: WorkerFiles) -> Worker | None:

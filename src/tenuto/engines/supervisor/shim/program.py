@@ -63,7 +63,7 @@ class Program:
         raise NotRun("not_started", self._sentence(what, os.strerror(number)), code)
 
     def _fork(self, output: int, tell: int) -> int:
-        """Have a child become the command; its pid. The child closes `tell` when it has begun, or says there why not."""
+        """Have a child become the command; its pid. It closes `tell` when it has begun, or says there why not."""
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
