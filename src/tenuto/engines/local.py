@@ -14,11 +14,14 @@ from threading import Lock
 from time import time
 
 from tenuto.engines.base import NodeSeen, Observation, TermRefused
-from tenuto.engines.orders import by_node
+from tenuto.engines.orders import Share, shares
 from tenuto.engines.rings import Rings
 from tenuto.errors import Conflict, Unreachable
 from tenuto.wire.node import Hello, Orders, Report
-from tenuto.wire.worker import WorkerId, WorkerOrder, WorkerSeen, WorkerState
+from tenuto.wire.status import Stage
+from tenuto.wire.worker import CrewOrder, WorkerId, WorkerOrder, WorkerSeen, WorkerState
+
+_TRAINS = tuple(stage.name.lower() for stage in (Stage.TRAINING, Stage.MEETING, Stage.FINISHED))
 
 
 @dataclass(slots=True)
@@ -49,6 +52,7 @@ class _Node:
             heard_at=self.heard_at,
             ports=self.ports,
             labels=self.hello.labels,
+            peer=self.hello.peer,
         )
 
 
@@ -65,7 +69,7 @@ class LocalEngine:
         self._term = 0
         self._since = 0
         """The version with which the term began."""
-        self._wanted: dict[str, dict[WorkerId, WorkerOrder]] = {}
+        self._wanted: dict[str, Share] = {}
         self._changed: dict[str, int] = {}
         """The version with which a node's orders last changed."""
         self._versions = count(1)
@@ -86,9 +90,9 @@ class LocalEngine:
                 node.ended = {}
             return Observation({name: node.seen for name, node in heard.items() if not node.leaving}, workers)
 
-    def want(self, term: int, orders: Sequence[WorkerOrder]) -> None:
+    def want(self, term: int, orders: Sequence[WorkerOrder], crews: Sequence[CrewOrder] = ()) -> None:
         """Keep the wish, and tell the nodes whose part of it has changed."""
-        wanted = by_node(orders)
+        wanted = shares(orders, crews)
         with self._lock:
             if term < self._term:
                 raise TermRefused(f"term {term} is over; term {self._term} has begun")
@@ -177,11 +181,12 @@ class LocalEngine:
         """What the node shall run. Of term 0, and to be obeyed by nobody, before the first wish."""
         with self._lock:
             node = self._speaking(name, session)
-            wanted = {} if node.leaving else self._wanted.get(name, {})
+            share = Share() if node.leaving else self._wanted.get(name, Share())
             return Orders(
                 term=self._term,
                 version=self._version(name),
-                workers=tuple(wanted.values()),
+                workers=tuple(share.workers.values()),
+                crews=tuple(share.crews.values()),
                 leave=node.leaving,
             )
 
@@ -239,8 +244,11 @@ class LocalEngine:
 
 
 def _outline(workers: dict[WorkerId, WorkerSeen]) -> dict[WorkerId, object]:
-    """What is worth ringing for: not every step that a worker reports."""
-    return {id: (worker.state, worker.reason) for id, worker in workers.items()}  # noqa: A001
+    """What is worth ringing for: not every step that a worker reports, nor that it waits for others within one."""
+    return {
+        id: (worker.state, worker.reason, worker.generation, worker.stage in _TRAINS)
+        for id, worker in workers.items()  # noqa: A001
+    }
 
 
 def _superseded(name: str) -> Conflict:
