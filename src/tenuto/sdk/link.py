@@ -26,8 +26,8 @@ _LOOK = 0.5
 """Seconds between two looks where the kernel tells of changes by itself; it is only a second rope."""
 _LOOK_OFTEN = 0.005
 """Seconds between two looks where it does not."""
-_URGENT = (Stage.READY, Stage.TRAINING, Stage.LEAVING, Stage.FINISHED)
-"""Stages whose beginning the supervisor waits for. That of TRAINING only after FORMING, not at every step."""
+_URGENT = (Stage.READY, Stage.LEAVING, Stage.FINISHED)
+"""Stages whose beginning the supervisor waits for; and TRAINING after FORMING, but not at every step."""
 
 _IN_MOVED_TO, _IN_CLOEXEC, _IN_NONBLOCK = 0x80, 0o2000000, 0o4000
 
@@ -77,9 +77,10 @@ class Link:
             fields |= {"stage": stage, "since": time.monotonic()}
         self._status = replace(before, **fields)
         self._page.put(self._status)
-        if self._status.stage != before.stage and stage in _URGENT:
-            if stage != Stage.TRAINING or before.stage == Stage.FORMING:
-                self.ring()
+        if (before.stage, stage) == (Stage.FORMING, Stage.TRAINING) or (
+            stage != before.stage and stage in _URGENT
+        ):
+            self.ring()
 
     def ring(self) -> None:
         """Ask the supervisor to look now; if it cannot hear, it looks by itself later."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 
 def share(size: int, world: int, rank: int) -> tuple[int, int]:
     """The part of one worker, from and to, within a batch of `size`: as even as it goes, larger ones first.
@@ -25,4 +27,4 @@ def pieces(start: int, stop: int, most: int | None) -> tuple[tuple[int, int], ..
     size = stop - start
     count = 1 if most is None else max(1, -(-size // most))
     cuts = [start + share(size, count, number)[0] for number in range(count)] + [stop]
-    return tuple(zip(cuts, cuts[1:], strict=False))
+    return tuple(pairwise(cuts))

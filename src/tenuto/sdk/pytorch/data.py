@@ -1,16 +1,24 @@
-"""Samples for a worker: their order and their randomness depend on nothing but the seed, the epoch and the position."""
+"""Samples for a worker: order and randomness depend on the seed, the epoch and the position, on nothing else.
+
+So it does not matter how many workers there are, or how often that changes on the way.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.utils.data import default_collate
+from torch.utils.data import DataLoader, Dataset, Subset, TensorDataset, default_collate
 
 from tenuto.sdk.course import Batch, Course
+from tenuto.sdk.pytorch.seeds import mixed, own_randomness, seed_all
 from tenuto.sdk.shares import pieces, share
+
+_PLAIN = (TensorDataset, torch.Tensor, list, tuple, range)
+"""Datasets that draw no random numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +34,46 @@ class Piece:
     batch: Batch
 
 
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A piece before its samples are there."""
+
+    batch: Batch
+    start: int
+    stop: int
+    last: bool
+
+    @property
+    def positions(self) -> tuple[int, int]:
+        """Which samples are drawn. Without a share it is the batch's first: its worker meets the others too."""
+        return (self.start, self.stop) if self.stop > self.start else (self.batch.start, self.batch.start + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """One worker among so many, and the most samples that it holds at once."""
+
+    world: int
+    rank: int
+    most: int | None = None
+
+
+def requests(course: Course, step: int, seat: Seat) -> Iterator[Request]:
+    """All that a worker has to compute from a step on, if nothing changes."""
+    for number in range(step, course.steps):
+        batch = course.at(number)
+        first, last = share(batch.size, seat.world, seat.rank)
+        cuts = pieces(batch.start + first, batch.start + last, seat.most)
+        for start, stop in cuts:
+            yield Request(batch, start, stop, last=(start, stop) == cuts[-1])
+
+
 class Loader:
-    """The pieces of one worker, step after step."""
+    """The pieces of one worker, step after step. Its processes, if it has any, stay through every change."""
 
     def __init__(
         self,
-        dataset: Sequence[Any],
+        dataset: Any,
         course: Course,
         *,
         seed: int,
@@ -39,38 +81,127 @@ class Loader:
         collate: Callable[[list[Any]], Any] | None = None,
         shuffle: bool = True,
     ) -> None:
-        self._dataset = dataset
         self._course = course
-        self._seed = seed
-        self._collate = collate or default_collate
-        self._shuffle = shuffle
-        self._step, self._world, self._rank, self._most = 0, 1, 0, None
-        self._waiting: list[tuple[int, int]] = []
-        self._order: tuple[int, list[int]] | None = None
+        self._order = _Order(course.samples, seed if shuffle else None)
+        self._asked: deque[Request] = deque()
+        """Handed to the processes and not come back."""
+        self._requests: Iterator[Request] = iter(())
+        self._drawn: Iterator[Any] | None = None
+        self._samples = _Samples(dataset, seed)
+        self._draw = _drawer(self._samples, collate)
+        self._processes = (
+            DataLoader(
+                self._samples,
+                batch_sampler=_Asking(self._ask),
+                num_workers=workers,
+                collate_fn=collate or default_collate,
+                persistent_workers=True,
+                generator=torch.Generator(),  # or it would draw from the program's own
+            )
+            if workers
+            else None
+        )
+        self.seek(0, 1, 0)
 
     def seek(self, step: int, world: int, rank: int, most: int | None = None) -> None:
-        """Go on with the first piece of this step, as this rank of so many."""
-        self._step, self._world, self._rank, self._most = step, world, rank, most
-        self._waiting = []
+        """Go on with the first piece of this step, as this rank of so many. What was drawn ahead is dropped."""
+        self._requests = requests(self._course, step, Seat(world, rank, most))
+        self._asked.clear()
+        self._drawn = None
 
     def next(self) -> Piece:
         """The next piece; StopIteration after the last step."""
-        if self._step >= self._course.steps:
-            raise StopIteration
-        batch = self._course.at(self._step)
-        if not self._waiting:
-            first, last = share(batch.size, self._world, self._rank)
-            self._waiting = list(pieces(batch.start + first, batch.start + last, self._most))
-        start, stop = self._waiting.pop(0)
-        indices = self._indices(batch.epoch)[start : max(stop, start + 1)] or self._indices(batch.epoch)[-1:]
-        self._step += not self._waiting
-        drawn = self._collate([self._dataset[index] for index in indices])
-        return Piece(drawn, stop - start, not self._waiting, batch)
+        if self._processes is None:
+            request = next(self._requests)
+            drawn = self._draw(self._keys(request))
+        else:
+            if self._drawn is None:
+                self._drawn = iter(self._processes)
+            drawn = next(self._drawn)
+            request = self._asked.popleft()
+        return Piece(drawn, request.stop - request.start, request.last, request.batch)
 
-    def _indices(self, epoch: int) -> list[int]:
-        if self._order is None or self._order[0] != epoch:
-            generator = torch.Generator().manual_seed(self._seed * 1_000_003 + epoch)
-            count = self._course.samples
-            order = torch.randperm(count, generator=generator).tolist() if self._shuffle else list(range(count))
-            self._order = (epoch, order)
-        return self._order[1]
+    def close(self) -> None:
+        """End the processes."""
+        self._drawn = self._processes = None
+
+    def _ask(self) -> Iterator[list[tuple[int, int]]]:
+        for request in self._requests:
+            self._asked.append(request)
+            yield self._keys(request)
+
+    def _keys(self, request: Request) -> list[tuple[int, int]]:
+        epoch = request.batch.epoch
+        return [(epoch, index) for index in self._order.indices(epoch, *request.positions)]
+
+
+class _Order:
+    """Which sample stands at which position of an epoch."""
+
+    def __init__(self, samples: int, seed: int | None) -> None:
+        self._samples = samples
+        self._seed = seed
+        self._epoch = -1
+        self._shuffled = torch.empty(0, dtype=torch.int64)
+
+    def indices(self, epoch: int, start: int, stop: int) -> list[int]:
+        if self._seed is None:
+            return list(range(start, stop))
+        if epoch != self._epoch:
+            generator = torch.Generator().manual_seed(mixed(self._seed, epoch))
+            self._shuffled, self._epoch = torch.randperm(self._samples, generator=generator), epoch
+        found: list[int] = self._shuffled[start:stop].tolist()
+        return found
+
+
+class _Samples(Dataset[Any]):
+    """A dataset in which a sample's randomness belongs to the sample."""
+
+    def __init__(self, dataset: Any, seed: int) -> None:
+        self.dataset = dataset
+        self.seed = seed
+        self.is_plain = _draws_nothing(dataset)
+
+    def __getitem__(self, key: tuple[int, int]) -> Any:
+        epoch, index = key
+        if not self.is_plain:
+            seed_all(mixed(self.seed, epoch, index))
+        return self.dataset[index]
+
+
+class _Asking:
+    """Tells the processes what to draw next, for as long as nothing changes."""
+
+    def __init__(self, ask: Callable[[], Iterator[list[tuple[int, int]]]]) -> None:
+        self._ask = ask
+
+    def __iter__(self) -> Iterator[list[tuple[int, int]]]:
+        return self._ask()
+
+
+def _drawer(
+    samples: _Samples, collate: Callable[[list[Any]], Any] | None
+) -> Callable[[list[tuple[int, int]]], Any]:
+    """How this process itself draws a piece, without touching the program's own randomness."""
+    if collate is None and type(samples.dataset) is TensorDataset:
+        tensors = samples.dataset.tensors
+
+        def draw_rows(keys: list[tuple[int, int]]) -> Any:
+            """The same as collating sample by sample, in one go."""
+            rows = torch.tensor([index for _, index in keys])
+            return [tensor[rows] for tensor in tensors]
+
+        return draw_rows
+    put_together = collate or default_collate
+
+    def draw(keys: list[tuple[int, int]]) -> Any:
+        with own_randomness(unless=samples.is_plain and collate is None):
+            return put_together([samples[key] for key in keys])
+
+    return draw
+
+
+def _draws_nothing(dataset: Any) -> bool:
+    while type(dataset) is Subset:
+        dataset = dataset.dataset
+    return type(dataset) in _PLAIN
