@@ -26,6 +26,8 @@ class Scheduling:
     """The same for a restart at another size or in another place."""
     wait_nodes: int = 1
     """No round is run before so many nodes have joined."""
+    max_reconfigs_before_restart: int = 0
+    """After so many changes of size in place all workers of a job are started anew from a checkpoint; 0 for never."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,14 @@ class Logs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Metrics:
+    """How much of what workers tell of their steps is kept."""
+
+    keep_bytes: int = 8 << 20
+    """The newest bytes of each worker that the server keeps; a record takes about 200."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
     """How the server listens."""
 
@@ -67,6 +77,9 @@ class Storage:
 
     url: str = ""
     """A database as SQLAlchemy names it, such as `postgresql+psycopg://host/name`; empty for SQLite in the home."""
+    checkpoints: str = ""
+    """Where jobs that rescale in place keep checkpoints if they name no directory, one below it for each; every node
+    must see it. `checkpoints` in the home, if empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +103,7 @@ class Settings:
     scheduling: Scheduling = field(default_factory=Scheduling)
     nodes: Nodes = field(default_factory=Nodes)
     logs: Logs = field(default_factory=Logs)
+    metrics: Metrics = field(default_factory=Metrics)
     serving: Serving = field(default_factory=Serving)
     learning: Learning = field(default_factory=Learning)
     store: Storage = field(default_factory=Storage)

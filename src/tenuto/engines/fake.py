@@ -12,11 +12,12 @@ from dataclasses import replace
 from threading import RLock
 
 from tenuto.engines.base import Observation, TermRefused
+from tenuto.engines.fake_crew import FakeCrews
 from tenuto.engines.fake_node import DRAINED, FakeNode, FakeWorld, Lifetime
 from tenuto.engines.orders import by_node
 from tenuto.engines.rings import Rings
 from tenuto.model.node import Slot
-from tenuto.wire.worker import ExitReason, WorkerId, WorkerOrder, WorkerSeen, WorkerState
+from tenuto.wire.worker import CrewOrder, ExitReason, WorkerId, WorkerOrder, WorkerSeen, WorkerState
 
 
 class FakeEngine:
@@ -26,9 +27,11 @@ class FakeEngine:
         self, clock: Callable[[], float], *, lifetime: Lifetime | None = None, silence: float = 15.0
     ) -> None:
         self._world = FakeWorld(clock, lifetime)
+        self._crews = FakeCrews(self._world)
         self._silence = silence
         self._term = 0
         self._wanted: dict[str, dict[WorkerId, WorkerOrder]] = {}
+        self._together: tuple[CrewOrder, ...] = ()
         self._nodes: dict[str, FakeNode] = {}
         self._leaving: dict[str, FakeNode] = {}
         self._lock = RLock()
@@ -47,16 +50,17 @@ class FakeEngine:
             nodes = {name: node.seen(now) for name, node in self._nodes.items() if node.heard_at is not None}
             return Observation(nodes, workers)
 
-    def want(self, term: int, orders: Sequence[WorkerOrder]) -> None:
+    def want(self, term: int, orders: Sequence[WorkerOrder], crews: Sequence[CrewOrder] = ()) -> None:
         """Make these, and only these, the workers that shall be there."""
         with self._lock:
             if term < self._term:
                 raise TermRefused(f"term {term} is over; term {self._term} has begun")
             self._term = term
             self._pass_time()
-            self._wanted = by_node(orders)
+            self._wanted, self._together = by_node(orders), tuple(crews)
             changed = [self._obey(node) for node in self._nodes.values()]
-        if any(changed):
+            regrouped = self._regroup()
+        if any(changed) or regrouped:
             self._rings.ring()
 
     def forget_node(self, name: str) -> None:
@@ -90,6 +94,7 @@ class FakeEngine:
             node = FakeNode(name, each, address, self._world)
             self._nodes[name] = node
             self._obey(node)
+            self._regroup()
         self._rings.ring()
 
     def lose_node(self, name: str, *, with_workers: bool = False) -> None:
@@ -100,6 +105,7 @@ class FakeEngine:
             if with_workers:
                 for worker in node.living():
                     node.exited(worker, None, ExitReason.VANISHED)
+                self._regroup()
 
     def return_node(self, name: str) -> None:
         """The node is heard again: it tells what happened meanwhile and gets its orders."""
@@ -107,6 +113,7 @@ class FakeEngine:
             node = self._nodes[name]
             node.speak_up()
             self._obey(node)
+            self._regroup()
         self._rings.ring()
 
     def reopen(self) -> None:
@@ -124,6 +131,10 @@ class FakeEngine:
     def vanish(self, worker: WorkerId) -> None:
         """The worker is gone, and nobody saw how."""
         self._end([worker], None, ExitReason.VANISHED)
+
+    def kill_worker(self, worker: WorkerId, signal: int = 9) -> None:
+        """The worker is killed by a signal from outside."""
+        self._end([worker], 128 + signal, ExitReason.ENDED)
 
     def run_out_of_memory(self, worker: WorkerId) -> None:
         """The worker is killed for using more than its limit."""
@@ -169,6 +180,19 @@ class FakeEngine:
             self._world.held_jobs.clear()
             for node in self._nodes.values():
                 node.start_what_can()
+            self._regroup()
+        self._rings.ring()
+
+    def slow_forming(self, seconds: float) -> None:
+        """From now on workers that rescale in place need so long to form a group; `inf` for "until `finish_forming`"."""
+        with self._lock:
+            self._crews.forming_takes = seconds
+
+    def finish_forming(self) -> None:
+        """All groups have formed now."""
+        with self._lock:
+            self._crews.finish_forming()
+            self._regroup()
         self._rings.ring()
 
     def slow_stopping(self, seconds: float) -> None:
@@ -186,9 +210,10 @@ class FakeEngine:
         self._end(told, DRAINED, ExitReason.STOPPED)
 
     def next_due(self) -> float | None:
-        """When the next worker will end by itself or will have stopped: where a virtual clock may jump to."""
+        """When the next worker will have ended or formed its group: where a virtual clock may jump to."""
         with self._lock:
-            return self._world.next_due()
+            moments = (self._world.next_due(), self._crews.next_due())
+            return min((moment for moment in moments if moment is not None), default=None)
 
     # inside
 
@@ -200,15 +225,23 @@ class FakeEngine:
         node.obey(orders)
         return True
 
+    def _regroup(self) -> bool:
+        """Let the leading nodes hear their orders, if they can, and do what follows."""
+        hearing = {name for name, node in self._nodes.items() if not node.silent}
+        self._crews.obey(self._together, hearing.__contains__)
+        return self._crews.settle()
+
     def _end(self, workers: Iterable[WorkerId], code: int | None, reason: ExitReason) -> None:
         with self._lock:
             for worker in workers:
                 self._world.where[worker.job][worker].exited(worker, code, reason)
+            self._regroup()
             self._let_go()
         self._rings.ring()
 
     def _pass_time(self) -> None:
         self._world.pass_time()
+        self._crews.settle()
         self._let_go()
 
     def _let_go(self) -> None:

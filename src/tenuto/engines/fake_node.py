@@ -19,6 +19,7 @@ Lifetime: TypeAlias = Callable[[WorkerOrder], float | None]
 DRAINED = 143
 """The exit code of a worker that ended because of SIGTERM."""
 _PORTS = tuple(range(29500, 29564))
+_PEERS = 29400
 _LIVING = frozenset({WorkerState.RUNNING, WorkerState.STOPPING})
 
 
@@ -80,7 +81,12 @@ class FakeNode:
         """The node as the server knows it."""
         heard_at = self.heard_at if self.silent and self.heard_at is not None else now
         return NodeSeen(
-            name=self.name, slots=self._slots, address=self._address, heard_at=heard_at, ports=_PORTS
+            name=self.name,
+            slots=self._slots,
+            address=self._address,
+            heard_at=heard_at,
+            ports=_PORTS,
+            peer=f"{self._address}:{_PEERS}",
         )
 
     def obey(self, orders: dict[WorkerId, WorkerOrder]) -> None:
@@ -161,7 +167,13 @@ class FakeNode:
         self._world.started.append(order.id)
         seen = self.workers[order.id]
         self.put(
-            replace(seen, state=WorkerState.RUNNING, started_at=now, pid=1000 + len(self._world.started))
+            replace(
+                seen,
+                state=WorkerState.RUNNING,
+                started_at=now,
+                pid=1000 + len(self._world.started),
+                stage="ready" if order.linked else "",
+            )
         )
         lasts = self._world.lifetime(order) if self._world.lifetime else None
         if lasts is not None:

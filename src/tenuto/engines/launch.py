@@ -3,27 +3,36 @@
 Ranks follow the nodes in the order in which they joined, and on each node its slots. What a user sets in `env`
 wins over what is set here, except for rank and meeting point and for everything that begins with TENUTO_: a job
 that got those wrong would hang or report under another's name.
+
+Workers of a job that rescales in place are told nothing that a rescale would make untrue: an order is the same for
+all the life of its worker, and who trains with it is told by a membership.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
-from tenuto.model.job import Job, JobSpec, Limits
+from tenuto.model.job import Job, JobSpec, Limits, Member
 from tenuto.model.node import Node
 from tenuto.wire import env
 from tenuto.wire.worker import WORKER, WorkerId, WorkerOrder
 
 
-def launch(job: Job, nodes: Mapping[str, Node], *, ready: int | None = None) -> tuple[WorkerOrder, ...]:
+def launch(
+    job: Job, nodes: Mapping[str, Node], *, ready: int | None = None, checkpoints: str = ""
+) -> tuple[WorkerOrder, ...]:
     """All processes of the job's present generation; none if it holds no slots.
 
     With `ready`, so many workers have started already and only the next one by rank is added (`start: ordered`).
-    Every slot of the job must be one of `nodes`.
+    Every slot of the job must be one of `nodes`. Who rescales in place and names no directory for its checkpoints
+    gets one below `checkpoints`, if there is such a place.
     """
+    if job.spec.in_place:
+        members = job.members if ready is None else job.members[: ready + 1]
+        return tuple(_member(job, member, nodes[member.node], checkpoints) for member in members)
     seats = _seats(job, nodes)
     if not seats:
         return ()
@@ -31,6 +40,11 @@ def launch(job: Job, nodes: Mapping[str, Node], *, ready: int | None = None) -> 
     workers = [_worker(job, seat, shared) for seat in seats]
     beside = _beside(job, seats[0].node, shared)
     return (*beside, *(workers if ready is None else workers[: ready + 1]))
+
+
+def member_ids(job: Job) -> tuple[WorkerId, ...]:
+    """The workers of a job that rescales in place, by rank."""
+    return tuple(WorkerId(job.id, member.born, WORKER, member.rank) for member in job.members)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +77,33 @@ def _shared(job: Job, seats: list[_Seat]) -> dict[str, str]:
     spec, leader = job.spec, _host(seats[0].node)
     beside = {role: [leader] * of.count for role, of in spec.roles.items()}
     values: dict[str, object] = {
-        env.JOB_ID: job.id,
-        env.JOB_NAME: spec.name,
         env.GENERATION: job.generation,
         env.WORKERS: len(seats),
         env.PEERS: ",".join(_peers(seats)),
         env.ROLES: json.dumps({WORKER: [_host(seat.node) for seat in seats]} | beside),
-        env.PARAMS: json.dumps(spec.params),
-        env.CHECKPOINT_DIR: spec.checkpoint.dir if spec.checkpoint and spec.checkpoint.dir else None,
-        env.STEPS: None if spec.steps is None else f"{spec.steps:.15g}",
-        env.GLOBAL_BATCH: spec.global_batch,
         env.MASTER_ADDR: leader,
         env.MASTER_PORT: job.port,
     }
+    return {**_lasting(job), **_given(values)}
+
+
+def _lasting(job: Job, checkpoints: str = "") -> dict[str, str]:
+    """What stays true for all the life of a job."""
+    spec, saved = job.spec, job.spec.checkpoint
+    by_default = f"{checkpoints}/{job.id}" if checkpoints else None
+    values: dict[str, object] = {
+        env.JOB_ID: job.id,
+        env.JOB_NAME: spec.name,
+        env.PARAMS: json.dumps(spec.params),
+        env.CHECKPOINT_DIR: saved.dir if saved and saved.dir else by_default,
+        env.CHECKPOINT_EVERY: saved.every if saved else None,
+        env.STEPS: None if spec.steps is None else f"{spec.steps:.15g}",
+        env.GLOBAL_BATCH: spec.global_batch,
+    }
+    return _given(values)
+
+
+def _given(values: Mapping[str, object]) -> dict[str, str]:
     return {name: str(value) for name, value in values.items() if value is not None}
 
 
@@ -98,6 +126,17 @@ def _worker(job: Job, seat: _Seat, shared: Mapping[str, str]) -> WorkerOrder:
         _Process(seat.node.name, seat.slot, job.spec.run, job.spec.limits, seat.node.slots[seat.slot].device),
         {**shared, **own},
     )
+
+
+def _member(job: Job, member: Member, node: Node, checkpoints: str) -> WorkerOrder:
+    """The order for one worker of a job that rescales in place: the same whoever is with it."""
+    order = _order(
+        job,
+        WorkerId(job.id, member.born, WORKER, member.rank),
+        _Process(node.name, member.slot, job.spec.run, job.spec.limits, node.slots[member.slot].device),
+        {**_lasting(job, checkpoints), env.GENERATION: str(member.born), env.ROLE: WORKER},
+    )
+    return replace(order, linked=True)
 
 
 def _beside(job: Job, leader: Node, shared: Mapping[str, str]) -> Iterator[WorkerOrder]:

@@ -79,9 +79,15 @@ class Change:
 
     def release(self) -> Change:
         """Hold no slots any more."""
-        if not self.job.slots:
+        job = self._paid_off().job
+        if not job.slots:
             return self
-        return self._paid_off().put(slots={}, port=None, progress=self._anchor(speed=0.0, changed_at=self.at))
+        # Who rescales in place is told to leave by an order of its own, which must be newer than the last one.
+        generation = job.generation + job.spec.in_place
+        anchor = self._anchor(speed=0.0, changed_at=self.at)
+        return self.put(
+            slots={}, members=(), generation=generation, ran_for=job.ran_for, port=None, progress=anchor
+        )
 
     def end(self, ending: Ending) -> Change:
         """Decide how the job ends; its phase follows when all its workers are gone for certain."""

@@ -17,6 +17,7 @@ from tenuto.forecast.picture import Scene
 from tenuto.live.agenda import next_moment
 from tenuto.live.change import CONTROLLER
 from tenuto.live.commit import Draft, Written, commit
+from tenuto.live.crews import crews
 from tenuto.live.decide import Ruling, decide
 from tenuto.live.leadership import Leadership, LeadershipLost, claim, release, renew
 from tenuto.live.learn import Learner
@@ -34,7 +35,7 @@ from tenuto.policy.base import Policy
 from tenuto.settings import Settings
 from tenuto.store.base import Store, StoreUnavailable, Tx
 from tenuto.store.policy_memory import decode, encode
-from tenuto.wire.worker import WorkerId, WorkerOrder, WorkerSeen, WorkerState
+from tenuto.wire.worker import CrewOrder, WorkerId, WorkerOrder, WorkerSeen, WorkerState
 
 
 class Controller:
@@ -127,6 +128,7 @@ class Controller:
         self._ground: Stakes | None = None
         self._fitted_nowhere: dict[str, int] = {}
         self._wanted: tuple[WorkerOrder, ...] | None = None
+        self._together: tuple[CrewOrder, ...] = ()
         self._unrecorded: dict[WorkerId, WorkerSeen] = {}
         self._next_moment = inf
         self._known_nodes: frozenset[str] = frozenset()
@@ -169,7 +171,7 @@ class Controller:
         within = sum(len(node.slots) for node in news.nodes.values())
         changes = dict(news.changes)
         for job, change in news.changes.items():
-            after = self._learner.note(change.job, news.sight.of(job), now, within)
+            after = self._learner.note(change.job, news.sight.present(change.job).values(), now, within)
             if after is not None:
                 measured = replace(change, job=after)
                 changes[job] = measured if after.ending is None else measured.end(after.ending)
@@ -245,7 +247,13 @@ class Controller:
         )
         ruled = rule(news.changes, scene, policy)
         ruling = Ruling(
-            ruled.round, ruled.picture, policy, news.nodes, news.sight.seen, self.settings.learning
+            ruled.round,
+            ruled.picture,
+            policy,
+            news.nodes,
+            news.sight.seen,
+            self.settings.learning,
+            records.scheduling.max_reconfigs_before_restart,
         )
         return replace(news, changes=ruled.changes), ruling
 
@@ -297,17 +305,24 @@ class Controller:
         if written.complete or written.changes:
             everybody = {**records.jobs, **written.jobs}
             jobs = [job for job in everybody.values() if job.phase not in ENDED]
-            self._want(leadership, orders(jobs, written.nodes, news.sight, now))
+            sight, where = news.sight, self.settings.store.checkpoints
+            self._want(
+                leadership,
+                orders(jobs, written.nodes, sight, now, where),
+                crews(jobs, written.nodes, sight, now),
+            )
             self._next_moment = next_moment(jobs, written.nodes, news.sight.seen, self._watch, now)
 
-    def _want(self, leadership: Leadership, wanted: tuple[WorkerOrder, ...]) -> None:
-        if wanted == self._wanted:
+    def _want(
+        self, leadership: Leadership, wanted: tuple[WorkerOrder, ...], together: tuple[CrewOrder, ...]
+    ) -> None:
+        if (wanted, together) == (self._wanted, self._together):
             return
         try:
-            self._engine.want(leadership.term, wanted)
+            self._engine.want(leadership.term, wanted, together)
         except TermRefused as refused:
             raise self._lost(refused) from None
-        self._wanted = wanted
+        self._wanted, self._together = wanted, together
 
     def next_look(self, now: float) -> float:
         """When there will be something to do although nothing happens; at once if it does not lead yet."""

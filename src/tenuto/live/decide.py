@@ -22,7 +22,7 @@ from tenuto.live.generation import Place, begin
 from tenuto.live.learn import plan_measuring
 from tenuto.live.promise import cause, late_by_plan
 from tenuto.live.workers import SLOTS_TAKEN
-from tenuto.model.job import Contract, Ending, Job
+from tenuto.model.job import Contract, Ending, Job, Member
 from tenuto.model.node import Node
 from tenuto.model.phase import OPEN_PROMISES, PLACED, Phase, PromiseState
 from tenuto.model.plan import Action, ActionKind, Answer, Round, Verdict
@@ -45,6 +45,8 @@ class Ruling:
     nodes: Mapping[str, Node]
     seen: Observation
     learning: Learning = field(default_factory=Learning)
+    restart_after: int = 0
+    """Rescales in place after which a job is started anew as a whole; 0 for never."""
 
     @property
     def actor(self) -> str:
@@ -176,11 +178,20 @@ def _placed(
         ActionKind.RESIZE: snap.cost.rescale,
         ActionKind.MOVE: snap.cost.move,
     }[action.kind]
-    place = Place(slots, float(snap.rate[row, level]), change.at + float(cost[level]))
-    change = begin(change, place, ruling.nodes, ruling.seen, taken)
+    staying, reconfigs = _going_over(job, ruling.restart_after)
+    place = Place(slots, float(snap.rate[row, level]), change.at + float(cost[level]), staying)
+    change = begin(change, place, ruling.nodes, ruling.seen, taken).put(reconfigs=reconfigs)
     phase = P.RESCALING if job.phase in PLACED else P.STARTING
     message = f"{'continues' if job.slots else 'starts'} on {allocation(slots)}"
     return _told_size(change.move(phase, action.kind.value, message, ruling.actor), job, ruling)
+
+
+def _going_over(job: Job, restart_after: int) -> tuple[tuple[Member, ...], int]:
+    """Who goes over in place to another size, and the how-manieth time that is since the job was last started."""
+    if not job.members:
+        return (), 0
+    again = job.reconfigs + 1
+    return ((), 0) if restart_after and again >= restart_after else (job.members, again)
 
 
 def _told_size(change: Change, before: Job, ruling: Ruling) -> Change:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
-from tenuto.live.sight import worker_of
+from tenuto.live.sight import belongs, worker_of
 from tenuto.model.job import Job, Progress
 from tenuto.model.node import Node
 from tenuto.model.phase import ENDED, Phase
@@ -57,7 +57,7 @@ class Records:
     """By id, in the order of their numbers."""
     nodes: Mapping[str, Node] = field(default_factory=dict)
     attempts: Mapping[str, Sequence[Attempt]] = field(default_factory=dict)
-    """By job: those that may still run, and those of its last two generations."""
+    """By job: those that may still run, those of its present workers, and those of its last two generations."""
     before: Mapping[str, Phase | None] = field(default_factory=dict)
     """The phases of jobs that others wait for; None if one is not there any more."""
     scheduling: Scheduling = field(default_factory=Scheduling)
@@ -111,7 +111,9 @@ class Mirror:
             self._attempts[job.id] = {
                 worker: attempt
                 for worker, attempt in self._attempts[job.id].items()
-                if attempt.ended_at is None or attempt.generation >= job.generation - 1
+                if attempt.ended_at is None
+                or attempt.generation >= job.generation - 1
+                or belongs(job, worker)
             }
         for gone in () if first else tx.removed_since(self._revision):
             self._forget(gone)

@@ -13,7 +13,7 @@ from tenuto.wire.worker import WorkerId, WorkerOrder
 
 
 def orders(
-    jobs: Iterable[Job], nodes: Mapping[str, Node], sight: Sight, now: float
+    jobs: Iterable[Job], nodes: Mapping[str, Node], sight: Sight, now: float, checkpoints: str = ""
 ) -> tuple[WorkerOrder, ...]:
     """Every worker that is wanted, job by job.
 
@@ -23,7 +23,8 @@ def orders(
     wanted: dict[WorkerId, WorkerOrder] = {}
     for job in jobs:
         if wants_workers(job, nodes) and may_begin(job, sight, now):
-            wanted |= {order.id: order for order in launch(job, nodes, ready=_ready(job, sight))}
+            launched = launch(job, nodes, ready=_ready(job, sight), checkpoints=checkpoints)
+            wanted |= {order.id: order for order in launched}
     underway = (order for worker, order in sight.underway.items() if worker not in wanted)
     return (*wanted.values(), *(order for order in underway if order.node in nodes))
 

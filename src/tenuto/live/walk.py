@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tenuto.live.change import Change, ran_for
+from tenuto.live.in_place import look_at_crew
 from tenuto.live.mirror import Records, waits_for
 from tenuto.live.promise import closed, kept_up
-from tenuto.live.sight import Sight, worker_of
+from tenuto.live.sight import Sight, belongs, worker_of
 from tenuto.live.workers import look_at_places, look_at_workers
 from tenuto.model.job import Condition, Ending, Job
 from tenuto.model.phase import ENDED, PLACED, Phase
+from tenuto.settings import Scheduling
 from tenuto.store.base import Attempt
 from tenuto.wire.worker import ExitReason, WorkerSeen, WorkerState
 
@@ -27,14 +29,20 @@ def walk(change: Change, sight: Sight, records: Records) -> Change:
     change = _note_attempts(change, sight)  # 1 what is known of each start
     change = _heed_wishes(change)  # 2 cancel, pause, resume
     change = _heed_predecessor(change, records)  # 3 `after`
-    change = look_at_workers(
-        change, sight, records.scheduling.start_cost
-    )  # 4 running, done, failed, vanished
-    change = look_at_places(change, sight)  # 5 nodes lost, drained or removed
+    change = _look(
+        change, sight, records.scheduling
+    )  # 4 running, done, failed, lost; 5 nodes lost or drained
     change = _heed_shutdown(change, records)  # 6 `down`
     change = _heed_time_limit(change)  # 7 max_duration
     change = _finish(change, sight)  # 8 the end, once all its workers are gone
     return kept_up(change)  # 9 what has become of its promise
+
+
+def _look(change: Change, sight: Sight, scheduling: Scheduling) -> Change:
+    """See how a job's workers and their places are."""
+    if change.job.spec.in_place:
+        return look_at_crew(change, sight, scheduling)
+    return look_at_places(look_at_workers(change, sight, scheduling.start_cost), sight)
 
 
 def ask_again(change: Change, reason: str) -> Change:
@@ -83,7 +91,7 @@ def _is_gone(attempt: Attempt, sight: Sight, job: Job) -> bool:
     """Whether a worker that is not shown will not come any more."""
     if attempt.node in sight.lost or attempt.node not in sight.nodes:
         return True
-    wanted = attempt.generation == job.generation and job.phase in PLACED and job.ending is None
+    wanted = belongs(job, worker_of(attempt)) and job.phase in PLACED and job.ending is None
     comes = wanted or worker_of(attempt) in sight.underway
     return not comes and attempt.node in sight.seen.nodes
 

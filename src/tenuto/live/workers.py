@@ -26,11 +26,8 @@ REPORTS_EVERY = 5.0
 def look_at_workers(change: Change, sight: Sight, start_cost: float) -> Change:
     """Follow what the workers of the present generation do."""
     job = change.job
-    pausing = job.ending is not None and job.ending.phase is P.PAUSED
-    on_its_way = job.phase in PLACED or job.phase is P.QUEUED
-    if on_its_way and (job.ending is None or pausing) and sight.finished(job):
-        last = _believe(change, sight.present(job).values(), at_once=True)
-        return _succeeded(last, sight)
+    if may_finish(job) and sight.finished(job):
+        return succeeded(change, sight)
     if job.phase not in PLACED or job.ending is not None:
         return change
     present = list(sight.present(job).values())
@@ -40,11 +37,18 @@ def look_at_workers(change: Change, sight: Sight, start_cost: float) -> Change:
         return lose(change, f"worker {lost[0].id.rank} on {lost[0].node} is gone ({_reason(lost[0])})", lost)
     if gone:
         first = min(gone, key=lambda worker: (worker.ended_at or 0.0, worker.id))
-        return _fail(change, first, sight, start_cost) if _is_to_blame(change, first, sight) else change
-    change = _believe(change, present)
+        return fail(change, first, sight, start_cost) if is_to_blame(change, first, sight) else change
+    change = believe(change, present)
     if job.phase is not P.RUNNING and _all_run(job, present, sight):
-        return _runs(change)
+        return runs(change)
     return change
+
+
+def may_finish(job: Job) -> bool:
+    """Whether the end of all its workers would be the job's success."""
+    pausing = job.ending is not None and job.ending.phase is P.PAUSED
+    on_its_way = job.phase in PLACED or job.phase is P.QUEUED
+    return on_its_way and (job.ending is None or pausing)
 
 
 def look_at_places(change: Change, sight: Sight) -> Change:
@@ -72,18 +76,39 @@ def requeue(change: Change, why: str, message: str) -> Change:
 
 def lose(change: Change, what: str, workers: Sequence[WorkerSeen]) -> Change:
     """Start again elsewhere, if that is still allowed."""
-    job = change.job
+    change = count_loss(change, change.job.progress.step)
     node = workers[0].node if workers else ""
-    change = change.put(losses=job.losses + 1).tell(
-        "worker", node=node, before="running", after="lost", reason=what, data={"losses": job.losses + 1}
+    change = tell_loss(change, what, node)
+    return too_often(change, what) or requeue(change, "workers_lost", f"{what}; it is started again")
+
+
+def count_loss(change: Change, step: float | None) -> Change:
+    """Count a loss; `step` is how far the job was told to be."""
+    job = change.job
+    progress = step is not None and (job.lost_at is None or step > job.lost_at)
+    return change.put(
+        losses=job.losses + 1,
+        lost_in_a_row=1 if progress else job.lost_in_a_row + 1,
+        lost_at=step if progress else job.lost_at,
     )
-    if change.job.losses > job.spec.retry.losses:
-        message = f"{what}; it may be started again {job.spec.retry.losses} times after such a loss, and was"
-        return change.end(Ending(phase=P.LOST, why="workers_lost", message=message))
-    return requeue(change, "workers_lost", f"{what}; it is started again")
 
 
-def _is_to_blame(change: Change, worker: WorkerSeen, sight: Sight) -> bool:
+def tell_loss(change: Change, what: str, node: str, **data: object) -> Change:
+    """Add the event of a loss that was counted."""
+    counted_so_far = {"losses": change.job.losses, **data}
+    return change.tell("worker", node=node, before="running", after="lost", reason=what, data=counted_so_far)
+
+
+def too_often(change: Change, what: str) -> Change | None:
+    """The end of a job that has lost workers too often without progress; None if it may go on."""
+    most = change.job.spec.retry.losses
+    if change.job.lost_in_a_row <= most:
+        return None
+    message = f"{what}; it may be started again {most} times after such a loss, and was"
+    return change.end(Ending(phase=P.LOST, why="workers_lost", message=message))
+
+
+def is_to_blame(change: Change, worker: WorkerSeen, sight: Sight) -> bool:
     """Whether every node of the job has been heard of since a worker failed.
 
     As long as one has not, it may be the loss of that node that made the others fail.
@@ -97,7 +122,7 @@ def _is_to_blame(change: Change, worker: WorkerSeen, sight: Sight) -> bool:
     return all(name in seen and seen[name].heard_at >= failed_at for name in change.job.slots)
 
 
-def _fail(change: Change, worker: WorkerSeen, sight: Sight, start_cost: float) -> Change:
+def fail(change: Change, worker: WorkerSeen, sight: Sight, start_cost: float) -> Change:
     """Start again in the same place after a while, if that is still allowed."""
     job = change.job
     what = f"{_called(worker)} on {worker.node} {_how(worker)}"
@@ -120,7 +145,9 @@ def _fail(change: Change, worker: WorkerSeen, sight: Sight, start_cost: float) -
     return change.move(P.STARTING, why, f"{what}; it is started again in {pause:g} s")
 
 
-def _succeeded(change: Change, sight: Sight) -> Change:
+def succeeded(change: Change, sight: Sight) -> Change:
+    """The job is done, since its last worker ended."""
+    change = believe(change, sight.present(change.job).values(), at_once=True)
     ends = [
         worker.ended_at
         for worker in sight.of(change.job.id)
@@ -134,17 +161,18 @@ def _succeeded(change: Change, sight: Sight) -> Change:
 def _all_run(job: Job, present: Iterable[WorkerSeen], sight: Sight) -> bool:
     """Whether every process of the present generation has come up."""
     up = {worker.id for worker in present if worker.state in (WorkerState.RUNNING, WorkerState.EXITED)}
-    expected = sight.expected(job, job.generation)
+    expected = sight.expected(job)
     return bool(expected) and len(up) == len(expected)
 
 
-def _runs(change: Change) -> Change:
+def runs(change: Change) -> Change:
+    """All its workers are there."""
     if change.job.started_at is None:
         change = change.put(started_at=change.at)
     return change.move(P.RUNNING, "running", f"runs on {counted(change.job.workers)}")
 
 
-def _believe(change: Change, present: Collection[WorkerSeen], *, at_once: bool = False) -> Change:
+def believe(change: Change, present: Collection[WorkerSeen], *, at_once: bool = False) -> Change:
     """Take a reported step for true; it is stored now and then, and whenever the job's record changes anyway."""
     change = _learn_total(change, present)
     job, progress = change.job, change.job.progress

@@ -13,6 +13,9 @@ from typing import Any
 
 from tenuto.model.phase import PLANNED, Phase, PromiseState
 
+IN_PLACE = frozenset({"allreduce"})
+"""Strategies whose workers go over to another size without being started anew."""
+
 
 class Condition(StrEnum):
     """Which end of the job before lets a job begin."""
@@ -66,7 +69,11 @@ class Retry:
     failures: int = 0
     """After workers ended with an error."""
     losses: int = 3
-    """After workers vanished with their node, which is not the job's fault."""
+    """After workers were lost (killed, or vanished with their node), which is not the job's fault.
+
+    Only losses without progress in between are counted: a step beyond all that were reported before the last one
+    begins the count anew.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +131,11 @@ class JobSpec:
     grace: float = 30.0
     """Seconds between SIGTERM and SIGKILL."""
     params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def in_place(self) -> bool:
+        """Whether workers that stay go on when others come or go."""
+        return self.strategy in IN_PLACE
 
     @property
     def requested(self) -> int:
@@ -209,6 +221,18 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """One worker of a job that rescales in place, and its slot. Its birth names it for all its life."""
+
+    born: int
+    """The generation in which it was born."""
+    rank: int
+    """Its rank then."""
+    node: str
+    slot: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """A job as the store knows it."""
 
@@ -243,6 +267,12 @@ class Job:
     """The slots it holds: for each node their numbers there."""
     generation: int = 0
     """Counts the memberships; the workers of generation 0 were never started."""
+    members: tuple[Member, ...] = ()
+    """Who shall train together, by rank, if it rescales in place; one for each slot."""
+    since: int = 0
+    """If it rescales in place: the generation in which it was last started as a whole, from nothing or a checkpoint."""
+    reconfigs: int = 0
+    """Rescales in place since then."""
     port: int | None = None
     """Where the workers of this generation meet, on the node of rank 0."""
     progress: Progress
@@ -252,6 +282,10 @@ class Job:
     """All the work as a worker reported it, where the spec does not say."""
     failures: int = 0
     losses: int = 0
+    lost_in_a_row: int = 0
+    """Losses without progress in between."""
+    lost_at: float | None = None
+    """The step that had been reported at the last loss."""
     not_before: float = 0.0
     """A job that failed is not started again earlier than this."""
     ran_for: float = 0.0
@@ -273,6 +307,11 @@ class Job:
         One that waits after a failure keeps its slots and its place in the plan: only its workers wait.
         """
         return self.phase in PLANNED and not (self.pause or self.cancel or self.ending is not None)
+
+    @property
+    def oldest(self) -> int:
+        """Workers that were born in an earlier generation must have gone before those of today begin."""
+        return self.since if self.spec.in_place else self.generation
 
     @property
     def workers(self) -> int:

@@ -14,14 +14,14 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from tenuto.errors import InputInvalid
-from tenuto.model.job import After, Checkpoint, JobSpec, Limits, Retry, Role, StartOrder
+from tenuto.model.job import IN_PLACE, After, Checkpoint, JobSpec, Limits, Retry, Role, StartOrder
 from tenuto.wire import fields, quantities
 from tenuto.wire.fields import Request
 from tenuto.wire.quantities import MOST_WORKERS, Unusable
 
 AUTO = "auto"
 SHELL = ("/bin/sh", "-c")
-STRATEGIES = ("command",)
+STRATEGIES = ("command", "allreduce")
 MOST_ARGUMENTS = 10_000
 
 
@@ -81,7 +81,8 @@ def _strategy(written: str) -> str:
     if written not in STRATEGIES:
         raise Unusable(
             f"the strategy {written[:60]!r} is not available",
-            "Write command: any program, restarted from its checkpoint when its size changes",
+            "Write command (any program, restarted from its checkpoint when its size changes) or "
+            "allreduce (workers that use tenuto.init() and change their number while they train)",
         )
     return written
 
@@ -210,7 +211,14 @@ class JobIn(Request):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        for check in (_check_command, _check_sizes, _check_priority, _check_deadline, _check_times):
+        for check in (
+            _check_command,
+            _check_strategy,
+            _check_sizes,
+            _check_priority,
+            _check_deadline,
+            _check_times,
+        ):
             check(self)
         return self
 
@@ -292,6 +300,15 @@ def _check_command(job: JobIn) -> None:
         if job.run is not None:
             raise Unusable("both run and module are given", "Leave one of them out", "run")
         raise Unusable("nothing is said about what to run", "Add a line such as run: python train.py", "run")
+
+
+def _check_strategy(job: JobIn) -> None:
+    if job.roles and job.strategy in IN_PLACE:
+        raise Unusable(
+            f"with the strategy {job.strategy} there are workers only",
+            "Leave roles out, or write strategy: command",
+            "roles",
+        )
 
 
 def _check_sizes(job: JobIn) -> None:
