@@ -55,12 +55,12 @@ def down(
         with connect(patience=10.0) as client:
             _confirm(client.cluster(), yes)
             client.down()
-            _await_end(home, client, until)
+            await_end(home, client, until)
     elif anything_left(home):
         say("No server runs; stopping what the last one left.")
         start_in_background(_draining(home, config, store))
         with connect() as client:
-            _await_end(home, client, until)
+            await_end(home, client, until)
     else:
         stopped = False
     if as_json:
@@ -78,7 +78,7 @@ def _confirm(cluster: dict[str, Any], yes: bool) -> None:
         typer.confirm(jobs, abort=True)
 
 
-def _await_end(home: Home, client: Client, until: float) -> None:
+def await_end(home: Home, client: Client, until: float) -> None:
     """Tell how many workers are left until the server has ended, and its process with it."""
     client.patience = 0.0
     last = home.server_file()

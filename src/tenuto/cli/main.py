@@ -86,6 +86,12 @@ COMMANDS = {
     "schema": Later("tenuto.cli.schema", "schema", summary="Print the JSON schema of a job file."),
     "policy": Later("tenuto.cli.policy", "app", summary="See and change the policy that decides."),
     "policies": Later("tenuto.cli.policies", "policies", summary="List the policies, one sentence each."),
+    "demo": Later(
+        "tenuto.cli.demo",
+        "demo",
+        epilog="EXAMPLES",
+        summary="Show the platform with real training jobs in under three minutes.",
+    ),
     "workloads": Later(
         "tenuto.cli.workloads",
         "workloads",

@@ -1,0 +1,96 @@
+"""A platform of its own for `tenuto demo`: in a temporary home, gone without a trace at the end, however that comes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tenuto.cli.background import start_in_background
+from tenuto.cli.connect import connect
+from tenuto.cli.down import await_end
+from tenuto.cli.home import Home
+from tenuto.cli.plan import LocalWish, Plan
+from tenuto.client import Client
+from tenuto.errors import TenutoError
+
+_OURS = ("TENUTO_HOME", "TENUTO_URL", "TENUTO_TOKEN", "TENUTO_STORE")
+_PATIENCE = 60.0
+"""Seconds in which everything must have stopped."""
+
+
+@contextmanager
+def platform(nodes: int, slots: int) -> Iterator[Client]:
+    """A running platform; when the block is left, nothing of it remains."""
+    place = Path(tempfile.mkdtemp(prefix="tenuto-demo-"))
+    home = Home(place / "home")
+    with _signals_raise(), _environment(home):
+        try:
+            start_in_background(
+                Plan(home=home, options=_settings(), local=LocalWish(nodes=nodes, slots=slots))
+            )
+            with connect(patience=10.0) as client:
+                yield client
+        finally:
+            _stop(home)
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def _settings() -> dict[str, dict[str, object]]:
+    """As for training that takes hours, only sooner: the demo has three minutes."""
+    return {"scheduling": {"policy": "elasticflow", "interval": 5.0, "start_cost": 10.0, "rescale_cost": 3.0}}
+
+
+def _stop(home: Home) -> None:
+    """Whoever is impatient now would leave processes behind: another Ctrl-C waits its turn."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        if home.is_served():
+            with connect(patience=10.0) as client:
+                client.down()
+                await_end(home, client, time.monotonic() + _PATIENCE)
+    except TenutoError:
+        _end_the_rest(home)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _end_the_rest(home: Home) -> None:
+    """The server cannot do it any more: come up once more, only to stop what is left."""
+    server = home.server_file()
+    if server is not None and server.pid is not None and home.is_served():
+        os.kill(server.pid, signal.SIGKILL)
+    start_in_background(Plan(home=home, draining=True))
+    with connect(patience=10.0) as client:
+        await_end(home, client, time.monotonic() + _PATIENCE)
+
+
+@contextmanager
+def _environment(home: Home) -> Iterator[None]:
+    """Let everything that looks for a platform find this one, and no other."""
+    before = {name: os.environ.pop(name) for name in _OURS if name in os.environ}
+    os.environ["TENUTO_HOME"] = str(home.path)
+    try:
+        yield
+    finally:
+        for name in _OURS:
+            os.environ.pop(name, None)
+        os.environ.update(before)
+
+
+@contextmanager
+def _signals_raise() -> Iterator[None]:
+    """End in good order when told to by SIGTERM or SIGHUP, as after Ctrl-C."""
+
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
