@@ -81,8 +81,8 @@ class Meter:
 
 
 def _speed(mark: _Mark, now: _Mark, rank: int) -> dict[str, float]:
-    elapsed, steps = now.at - mark.at, now.step - mark.step
+    elapsed, steps, samples = now.at - mark.at, now.step - mark.step, now.samples - mark.samples
     if steps <= 0 or elapsed <= 0:
         return {}
-    seconds = {"seconds": elapsed / steps}
-    return seconds if rank else seconds | {"samples_per_second": (now.samples - mark.samples) / elapsed}
+    whole_job = {"samples_per_second": samples / elapsed} if rank == 0 and samples > 0 else {}
+    return {"seconds": elapsed / steps, **whole_job}

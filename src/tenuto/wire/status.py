@@ -1,7 +1,8 @@
 """What a worker is doing, in a page of memory that its supervisor reads at any time. Standard library only.
 
-One thread of the worker writes; a write takes a microsecond and is seen at once, also after the worker was killed. A
-reader that meets a write half done looks again.
+One thread of the worker writes; a write takes a microsecond and is seen at once, also after the worker was killed.
+There is room for two moments: while one is written the other stays as it is, so a worker that is killed or stopped in
+the middle of a write shows the moment before.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 _SIZE = 4096
 _MAGIC = 0x7E4070
-_HEAD = struct.Struct("<QQ")  # magic, count: odd while a write is under way
+_HEAD = struct.Struct("<QQ")  # magic, count of moments: the newest stands in the first room if it is even
 _BODY = struct.Struct("<qqqdiI")
 _TRIES = 1000
 
@@ -72,11 +73,10 @@ class StatusPage:
 
     def put(self, status: Status) -> None:
         """Show another moment."""
-        self._count += 2
-        _HEAD.pack_into(self._page, 0, _MAGIC, self._count - 1)
+        self._count += 1
         _BODY.pack_into(
             self._page,
-            _HEAD.size,
+            _room(self._count),
             status.generation,
             status.step,
             status.samples,
@@ -95,20 +95,26 @@ def read_status(path: str | Path) -> Status | None:
     """What a worker shows; None before it has shown anything."""
     for _ in range(_TRIES):
         try:
-            with Path(path).open("rb") as file:
-                page = file.read(_HEAD.size + _BODY.size)
+            with Path(path).open("rb", buffering=0) as file:
+                page = file.read(_room(1) + _BODY.size)
                 file.seek(0)
                 again = file.read(_HEAD.size)
         except FileNotFoundError:
             return None
-        if len(page) < _HEAD.size + _BODY.size:
+        if len(page) < _room(1) + _BODY.size or _HEAD.unpack_from(page)[0] != _MAGIC:
             return None
-        magic, count = _HEAD.unpack_from(page)
-        if magic != _MAGIC:
-            return None
-        if count % 2 == 0 and again == page[: _HEAD.size]:
-            generation, step, samples, since, port, stage = _BODY.unpack_from(page, _HEAD.size)
-            return Status(
-                stage=Stage(stage), since=since, generation=generation, step=step, samples=samples, port=port
-            )
-    return None  # killed in the middle of a write
+        if again == page[: _HEAD.size]:  # else the room we read may be the one that is written now
+            return _moment(page)
+    return None  # it shows more moments than anybody can read; the next look will do
+
+
+def _moment(page: bytes) -> Status:
+    _, count = _HEAD.unpack_from(page)
+    generation, step, samples, since, port, stage = _BODY.unpack_from(page, _room(count))
+    return Status(
+        stage=Stage(stage), since=since, generation=generation, step=step, samples=samples, port=port
+    )
+
+
+def _room(count: int) -> int:
+    return _HEAD.size + count % 2 * _BODY.size
