@@ -36,7 +36,10 @@ def _options() -> SupervisorOptions:
     parser.add_argument("--address", default="", help="where workers of other nodes reach this one")
     parser.add_argument("--label", action="append", default=[], type=_label, metavar="KEY=VALUE")
     parser.add_argument(
-        "--warm", default="torch", metavar="MODULES", help="imported by warm servers; empty for none"
+        "--warm",
+        default="torch,safetensors.torch",
+        metavar="MODULES",
+        help="imported by warm servers; empty for none",
     )
     given = parser.parse_args()
     return SupervisorOptions(

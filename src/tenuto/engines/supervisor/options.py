@@ -26,5 +26,5 @@ class SupervisorOptions:
     address: str = ""
     """Where workers on other nodes reach this one; found out if empty."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    warm: tuple[str, ...] = ("torch",)
+    warm: tuple[str, ...] = ("torch", "safetensors.torch")
     """What warm servers import for workers that rescale in place; without any there are no warm servers."""

@@ -155,7 +155,7 @@ def _open_streams(*, unbuffered: bool) -> None:
         stream = io.TextIOWrapper(
             buffered, coding, errors, "\n", line_buffering=number == 2 and not through, write_through=through
         )
-        stream.mode = "w" if number else "r"  # type: ignore[attr-defined]
+        stream.mode = "w" if number else "r"  # type: ignore[misc]
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
 

@@ -32,8 +32,8 @@ _ROOM_BYTES = 1 << 15
 class WarmSettings:
     """How a pool is kept."""
 
-    modules: tuple[str, ...] = ("torch",)
-    """What a server imports; none means that there are no servers."""
+    modules: tuple[str, ...] = ("torch", "safetensors.torch")
+    """What a server imports if it is there; without the first it is of no use. None of them: no servers."""
     most: int = 2
     """Servers at a time; each takes some 250 MB."""
     idle: float = 600.0

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _PR_SET_PDEATHSIG = 1
 _MESSAGE = 1 << 20
 _NOT_HERE = 3
-"""Exit code of a server whose modules cannot be imported."""
+"""Exit code of a server whose first module cannot be imported."""
 
 
 def main(channel: socket.socket, root: str, modules: list[str]) -> Born:
@@ -73,14 +73,15 @@ def _preload(modules: list[str]) -> dict[str, tuple[int, int]]:
         try:
             importlib.import_module(name)
         except ImportError:
-            os._exit(_NOT_HERE)
+            if name == modules[0]:
+                os._exit(_NOT_HERE)
     if "torch" in sys.modules:
         _warm_up_torch()
     if before is None:
         del os.environ[check]
     else:
         os.environ[check] = before
-    found = (getattr(sys.modules[name], "__file__", None) for name in modules)
+    found = (getattr(sys.modules.get(name), "__file__", None) for name in modules)
     return _stamps(path for path in found if path is not None)
 
 
