@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import random
 import sys
 from typing import Any
@@ -33,9 +34,7 @@ def restore_chance(tensors: Tensors, facts: Any) -> None:
     version, gauss = facts["python"]
     random.setstate((version, tuple(tensors[f"{_PREFIX}/python"].tolist()), gauss))
     if "numpy" in facts:
-        import numpy
-
-        numpy.random.set_state(unpack(facts["numpy"], tensors))
+        importlib.import_module("numpy").random.set_state(unpack(facts["numpy"], tensors))
     if f"{_PREFIX}/cuda" in tensors and torch.cuda.is_available():
         torch.cuda.set_rng_state(tensors[f"{_PREFIX}/cuda"])
 

@@ -6,17 +6,19 @@ behind is destroyed by another thread, since gloo takes tens of milliseconds to 
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
 
 from tenuto.sdk.pytorch.sockets import Sockets
 
@@ -24,7 +26,8 @@ CONNECT = timedelta(seconds=10)
 """For a member to connect to another that has answered the roll-call."""
 PATIENCE = timedelta(minutes=30)
 """For a collective operation; who hangs is found and ended long before by its supervisor."""
-_LOOK = 0.0005
+_LOOK, _LOOK_LATER = 0.0005, 0.005
+"""Seconds between two looks at a store, at first and after a while."""
 _INTERFACE = "GLOO_SOCKET_IFNAME"
 
 
@@ -32,11 +35,23 @@ class GroupBroken(Exception):
     """Somebody is not there any more, or a newer membership made this one void."""
 
 
+@contextlib.contextmanager
+def communicating() -> Iterator[None]:
+    """Whatever fails inside is the fault of a peer or of the way to it. No traceback keeps its frames alive."""
+    try:
+        yield
+    except RuntimeError as error:  # of torch.distributed and of gloo
+        reason = str(error)
+    else:
+        return
+    raise GroupBroken(reason)
+
+
 class Home:
     """The store that this worker keeps, for generations of which it is the first member."""
 
     def __init__(self) -> None:
-        self._server = dist.TCPStore("0.0.0.0", 0, is_master=True, wait_for_workers=False)  # noqa: S104 - for all nodes
+        self._server = TCPStore("0.0.0.0", 0, is_master=True, wait_for_workers=False)  # noqa: S104 - for all nodes
         self.port = self._server.port
 
 
@@ -51,11 +66,11 @@ class Group:
         self.is_formed = False
         """Before, any newer membership makes it void; afterwards only the loss of a member does."""
         self.processes: dist.ProcessGroup | None = None
-        self._store: dist.Store | None = None
+        self._store: Store | None = None
         self._sockets = Sockets()
 
     @property
-    def store(self) -> dist.Store:
+    def store(self) -> Store:
         """Where the members leave each other notes."""
         assert self._store is not None, "only after it was reached"
         return self._store
@@ -72,16 +87,16 @@ class Group:
     def meet(self, host: str, port: int, note: str) -> tuple[str, ...]:
         """Reach the store, leave a note and wait for everybody's, by rank."""
         with self._sockets.opening():
-            client = dist.TCPStore(host, port, is_master=False, wait_for_workers=False, timeout=CONNECT)
-        self._store = dist.PrefixStore(self.name, client)
+            client = TCPStore(host, port, is_master=False, wait_for_workers=False, timeout=CONNECT)
+        self._store = PrefixStore(self.name, client)
         self.store.set(f"here/{self.rank}", note)
         keys = [f"here/{rank}" for rank in range(self.world)]
         self.wait_until(lambda: self.store.check(keys))
         return tuple(found.decode() for found in self.store.multi_get(keys))
 
-    def meet_at(self, store: dist.Store, note: str) -> tuple[str, ...]:
+    def meet_at(self, store: Store, note: str) -> tuple[str, ...]:
         """The same for a store that somebody else keeps, for as long as the process lives."""
-        self._store = dist.PrefixStore(self.name, store)
+        self._store = PrefixStore(self.name, store)
         self.store.set(f"here/{self.rank}", note)
         return tuple(self.store.get(f"here/{rank}").decode() for rank in range(self.world))
 
@@ -89,10 +104,13 @@ class Group:
         """Make the process group, after all have met. It is the default one, for the user's code too."""
         if self.world == 1:
             return
+        if dist.is_initialized():  # by the script itself, where the group stays the same
+            self.processes = dist.group.WORLD
+            return
         with self._sockets.opening(), _Interface(hosts):
             dist.init_process_group(
                 _backend(),
-                store=dist.PrefixStore("group", self.store),
+                store=PrefixStore("group", self.store),
                 rank=self.rank,
                 world_size=self.world,
                 timeout=CONNECT,
@@ -104,6 +122,7 @@ class Group:
     def wait_until(self, is_so: Callable[[], bool], seconds: float | None = None) -> bool:
         """Look again and again; False after so many seconds. Raises GroupBroken as soon as it is given up."""
         ends = None if seconds is None else time.monotonic() + seconds
+        pause = _LOOK
         while True:
             if self.is_broken:
                 raise GroupBroken(self.name)
@@ -111,7 +130,8 @@ class Group:
                 return True
             if ends is not None and time.monotonic() > ends:
                 return False
-            time.sleep(_LOOK)
+            time.sleep(pause)
+            pause = min(pause * 1.05, _LOOK_LATER)
 
     def leave(self) -> None:
         """Close everything. Nothing may hold the process group any more, least of all DistributedDataParallel."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 import torch
@@ -87,13 +88,13 @@ class ElasticModel(nn.Module):
         try:
             return ddp(*args, **kwargs)
         except RuntimeError:
-            # In a generation's second step DDP compares its buckets with those of the others: somebody may be lost then.
+            # In a generation's second step DDP compares its buckets with the others': somebody may be lost then.
             # If it was the module's own fault, it will fail again.
             step.abort()
         return self.module(*args, **kwargs)
 
     @property
-    def training(self) -> bool:  # type: ignore[override]
+    def training(self) -> bool:
         """The module's mode."""
         return self.module.training if "_module" in self.__dict__ else True
 
@@ -196,6 +197,9 @@ class _Weighted(torch.autograd.Function):
         return gradients[0] * ctx.weight, None
 
 
+_weigh: Callable[[torch.Tensor, float], torch.Tensor] = _Weighted.apply  # type: ignore[assignment]
+
+
 def _weighted(outputs: _T, weight: float) -> _T:
     if weight == 1.0:
         return outputs
@@ -210,7 +214,7 @@ def _weighted(outputs: _T, weight: float) -> _T:
 
     def weigh(value: Any) -> Any:
         if isinstance(value, torch.Tensor) and value.requires_grad:
-            return _Weighted.apply(value, weight)
+            return _weigh(value, weight)
         return value
 
     weighed: _T = pytree.tree_map(weigh, outputs)

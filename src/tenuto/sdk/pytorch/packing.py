@@ -45,7 +45,7 @@ def _pack_array(value: Any, name: str, tensors: Tensors) -> Any:
     if numpy is not None and isinstance(value, numpy.generic):
         return value.item()
     raise InputInvalid(
-        f"the training state has a {type(value).__name__} at {name}, which cannot be moved without running code of its own",
+        f"the training state has a {type(value).__name__} at {name}, which cannot be moved as plain data",
         remedy="Keep numbers, texts, lists, dictionaries and tensors in state_dict()",
         field=name,
     )

@@ -69,7 +69,7 @@ def receive(processes: dist.ProcessGroup, link: Link, into: Tensors) -> Training
     length = chain.pass_on(torch.zeros(1, dtype=torch.int64))
     header = chain.pass_on(torch.empty(int(length.item()), dtype=torch.uint8))
     told = json.loads(header.numpy().tobytes())
-    tensors = {name: _place_for(name, *kind, into) for name, kind in told["tensors"].items()}
+    tensors = {name: _place_for(kind, into.get(name)) for name, kind in told["tensors"].items()}
     small, messages = _plan(tensors)
     gathered = [torch.empty_like(part) for part in _gathered(small)]
     chain.pass_all_on([*gathered, *messages])
@@ -112,10 +112,9 @@ def _to_bytes(state: TrainingState) -> torch.Tensor:
     return torch.frombuffer(bytearray(text.encode()), dtype=torch.uint8)
 
 
-def _place_for(name: str, kind: str, shape: list[int], device: str, into: Tensors) -> torch.Tensor:
+def _place_for(kind: tuple[str, list[int], str], there: torch.Tensor | None) -> torch.Tensor:
     """The living tensor, if it is of that kind; else new memory."""
-    dtype = getattr(torch, kind)
-    there = into.get(name)
+    dtype, shape, device = getattr(torch, kind[0]), kind[1], kind[2]
     if there is not None and there.dtype == dtype and list(there.shape) == shape and there.is_contiguous():
         return there
     return torch.empty(shape, dtype=dtype, device=device)
