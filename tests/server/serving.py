@@ -19,10 +19,12 @@ from tenuto.model.node import Node, NodeState, Slot
 from tenuto.model.phase import Phase, PromiseState
 from tenuto.server.app import create_app
 from tenuto.server.auth import NODE, USER, digest_of
+from tenuto.server.platform import Files
 from tenuto.settings import Settings
 from tenuto.store.base import EventQuery, JobQuery, Store, Token
 from tenuto.store.logs import LogStore
 from tenuto.store.open import open_store
+from tenuto.store.steps import StepStore
 
 TOKEN = "a-token-for-users"
 NODE_TOKEN = "a-token-for-nodes"
@@ -182,7 +184,8 @@ def a_server(
     clock = Clock()
     store.write(lambda tx: tx.add_token(Token(digest=digest_of(TOKEN), user=USER_NAME, kind=USER)))
     store.write(lambda tx: tx.add_token(Token(digest=digest_of(NODE_TOKEN), user="uzel", kind=NODE)))
-    app = create_app(store, logs, settings, clock)
+    files = Files(logs, StepStore(directory / "records", settings.metrics.keep_bytes))
+    app = create_app(store, files, settings, clock)
     listening = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="critical", ws="none"))
     thread = threading.Thread(target=server.run, args=([listening],), name="server under test")

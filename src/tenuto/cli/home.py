@@ -2,6 +2,7 @@
 
     store.sqlite   everything that is remembered        server.json   where the server listens, and its process
     logs/          what workers printed                 token         the secret of this machine's user
+    records/       what workers told of their steps
     nodes/NAME/    the state of a supervisor            node-token    the secret with which nodes join
     lock           held while a server runs
 
@@ -60,6 +61,11 @@ class Home:
         return self.path / "logs"
 
     @property
+    def records(self) -> Path:
+        """What workers told of their steps."""
+        return self.path / "records"
+
+    @property
     def server_log(self) -> Path:
         """What a server in the background complains of."""
         return self.path / "server.log"
@@ -89,7 +95,7 @@ class Home:
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIRECTORY)
             self.path.chmod(PRIVATE_DIRECTORY)
-            for directory in (self.logs, self.nodes):
+            for directory in (self.logs, self.records, self.nodes):
                 directory.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
         except OSError as error:
             raise InputInvalid(

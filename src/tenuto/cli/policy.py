@@ -72,7 +72,9 @@ def _print(policy: Json, as_json: bool) -> None:
         "in a sentence": policy["summary"],
         "promises": "yes" if policy["promises"] else "no",
     }
-    print_facts(facts_of(facts | {key: _written(key, value) for key, value in policy["settings"].items()}))
+    settings = {key: _written(key, value) for key, value in policy["settings"].items()}
+    cost = {"a rescale costs": f"{policy['rescale_cost']:.3g} s ({policy['rescale_cost_from']})"}
+    print_facts(facts_of(facts | settings | cost))
 
 
 def _written(key: str, value: object) -> str:

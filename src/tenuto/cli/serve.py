@@ -28,9 +28,11 @@ from tenuto.engines.node_api import node_router
 from tenuto.errors import Conflict
 from tenuto.server.app import create_app
 from tenuto.server.auth import NODE, Gate
+from tenuto.server.platform import Files
 from tenuto.store.base import Store
 from tenuto.store.logs import LogStore
 from tenuto.store.open import open_store
+from tenuto.store.steps import StepStore
 
 log = logging.getLogger("tenuto")
 
@@ -122,6 +124,7 @@ class _Platform:
     def _app(self) -> FastAPI:
         home, gate = self._plan.home, Gate(self._store)
         logs = LogStore(home.logs, self._settings.logs.keep_bytes)
+        steps = StepStore(home.records, self._settings.metrics.keep_bytes)
 
         def admit(secret: str) -> bool:
             header = f"Bearer {secret}"
@@ -129,7 +132,7 @@ class _Platform:
             return token is not None and token.kind == NODE
 
         router = node_router(self._engine, logs, admit, self._settings)
-        app = create_app(self._store, logs, self._settings, time.time, [router])
+        app = create_app(self._store, Files(logs, steps), self._settings, time.time, [router])
         app.state.trouble = lambda: self._deciding.trouble
         return app
 

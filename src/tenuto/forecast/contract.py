@@ -62,7 +62,7 @@ def contract_of(
     return Contract(
         reply=Reply(verdict.answer.value),
         why=verdict.why.value,
-        message=f"{verdict.answer.value}: {_sentence(said)}",
+        message=f"{verdict.answer.value}: {_sentence(said)}{_by_which_curve(said)}",
         answered_at=said.now,
         promised=promised,
         expected=None if verdict.refused else said.expected,
@@ -96,6 +96,12 @@ def _sentence(said: Said) -> str:
             return "; ".join([_cannot(said), *_counter_offers(said)])
         case Why.TOO_LARGE:
             return _too_large(said)
+
+
+def _by_which_curve(said: Said) -> str:
+    """What the answer rests on, if its owner did not say it himself."""
+    rests = said.job.curve_from and said.job.deadline is not None and said.verdict.why is not Why.TOO_LARGE
+    return f"; its curve: {said.job.curve_from}" if rests else ""
 
 
 def _cannot(said: Said) -> str:

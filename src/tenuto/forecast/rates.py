@@ -69,9 +69,15 @@ def being_measured(job: Job) -> bool:
 
 def sizes_to_measure(job: Job, within: int) -> tuple[int, ...]:
     """The smallest size, then doubled up to the largest that can be had, a few at most; or the pinned one."""
+    if job.pin is not None:
+        return sizes_between(job.pin.workers, job.pin.workers, within)
+    return sizes_between(job.spec.min_workers, job.spec.max_workers, within)
+
+
+def sizes_between(least: int, most: int, within: int) -> tuple[int, ...]:
+    """The sizes that tell enough about a job with these limits where so many slots are."""
     sizes: list[int] = []
-    size = job.spec.min_workers if job.pin is None else job.pin.workers
-    most = min(job.spec.max_workers if job.pin is None else job.pin.workers, within)
+    size, most = least, min(most, within)
     while size <= most and len(sizes) < MOST_MEASURED:
         sizes.append(size)
         size *= 2

@@ -8,15 +8,15 @@ from fastapi import APIRouter, FastAPI, Security
 from fastapi.security import HTTPBearer
 
 import tenuto
-from tenuto.server import cluster, errors, events, jobs, nodes, policy, scale
+from tenuto.server import cluster, errors, events, jobs, metrics, nodes, policy, scale
 from tenuto.server import logs as log_pages
-from tenuto.server.auth import USER, Gate
-from tenuto.server.doors import BodyLimit, KnownHost, KnownToken, SafeHeaders
-from tenuto.server.platform import Platform
+from tenuto.server.auth import NODE, USER, Gate
+from tenuto.server.doors import BodyLimit, Door, KnownHost, KnownToken, SafeHeaders
+from tenuto.server.platform import Files, Platform
+from tenuto.server.telling import Paces
 from tenuto.server.waiting import JobBell
 from tenuto.settings import Settings
 from tenuto.store.base import Store
-from tenuto.store.logs import LogStore
 
 PREFIX = "/api/v1"
 WITHOUT_TOKEN = frozenset({f"{PREFIX}/healthz", f"{PREFIX}/openapi.json"})
@@ -25,7 +25,7 @@ _DESCRIPTION = "Elastic deep-learning training that holds its deadlines."
 
 def create_app(
     store: Store,
-    logs: LogStore,
+    files: Files,
     settings: Settings,
     clock: Callable[[], float],
     routers: Iterable[APIRouter] = (),
@@ -45,14 +45,14 @@ def create_app(
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
     )
-    app.state.platform = Platform(store, logs, settings, clock, JobBell(store))
+    app.state.platform = Platform(store, files, Paces(store), settings, clock, JobBell(store))
     app.state.trouble = str
     errors.install(app)
     _add_doors(app, Gate(store), settings)
     api = APIRouter(
         prefix=PREFIX, responses=errors.RESPONSES, dependencies=[Security(HTTPBearer(auto_error=False))]
     )
-    for resource in (jobs, scale, log_pages, events, nodes, policy, cluster):
+    for resource in (jobs, scale, log_pages, metrics, events, nodes, policy, cluster):
         api.include_router(resource.router)
     app.include_router(api)
     app.include_router(cluster.health_router, prefix=PREFIX, responses=errors.RESPONSES)
@@ -65,7 +65,15 @@ def _add_doors(app: FastAPI, gate: Gate, settings: Settings) -> None:
     """The last one added is the first one met."""
     most = settings.serving.max_body
     app.add_middleware(BodyLimit, prefix=PREFIX, limit=most)
-    app.add_middleware(KnownToken, gate=gate, kinds={f"{PREFIX}/": USER}, without=WITHOUT_TOKEN)
+    app.add_middleware(
+        KnownToken,
+        gate=gate,
+        doors=[
+            Door("POST", rf"{PREFIX}/jobs/[^/]+/metrics", (USER, NODE)),
+            Door("", rf"{PREFIX}/.*", (USER,)),
+        ],
+        without=WITHOUT_TOKEN,
+    )
     app.add_middleware(KnownHost, bound_to=settings.serving.host)
     app.add_middleware(errors.Incidents)
     app.add_middleware(SafeHeaders)

@@ -45,9 +45,9 @@ class Gate:
                 self._seen[digest] = token
         return token
 
-    def check(self, token: Token | None, kind: str) -> None:
-        """Refuse whoever has no token of this kind."""
-        if token is None or token.kind != kind:
+    def check(self, token: Token | None, *kinds: str) -> None:
+        """Refuse whoever has no token of one of these kinds."""
+        if token is None or token.kind not in kinds:
             raise NotAllowed(
                 "the token is missing or not known here",
                 remedy="Put the token from the server's home into TENUTO_TOKEN; other programs send it as "

@@ -5,7 +5,9 @@ Plain ASGI, so that a request is refused before its body is read, and a stream s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from ipaddress import ip_address
 
 from starlette.concurrency import run_in_threadpool
@@ -83,36 +85,52 @@ class SafeHeaders:
         return await self.app(scope, receive, with_headers)
 
 
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Which tokens open some paths."""
+
+    method: str
+    """Any, if empty."""
+    path: str
+    """A regular expression for all of it; a dot stands for line feeds too, so that nothing slips through."""
+    kinds: tuple[str, ...]
+
+    def leads_to(self, scope: Scope) -> bool:
+        """Whether a request wants in here."""
+        return self.method in ("", scope["method"]) and bool(
+            re.fullmatch(self.path, scope["path"], re.DOTALL)
+        )
+
+
 class KnownToken:
     """Let nobody in without a token of the right kind."""
 
-    def __init__(self, app: ASGIApp, gate: Gate, kinds: Mapping[str, str], without: frozenset[str]) -> None:
+    def __init__(self, app: ASGIApp, gate: Gate, doors: Sequence[Door], without: frozenset[str]) -> None:
         self.app = app
         self.gate = gate
-        self.kinds = kinds
-        """Beginnings of paths, with the kind of token that opens them."""
+        self.doors = doors
+        """The first that leads to a path counts."""
         self.without = without
         """Paths that need none."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check the token and remember whose it is."""
-        kind = self._kind(scope)
-        if kind is None:
+        door = self._door(scope)
+        if door is None:
             return await self.app(scope, receive, send)
         header = Headers(scope=scope).get("authorization", "")
         try:
             token = self.gate.remembered(header) or await run_in_threadpool(self.gate.known, header)
-            self.gate.check(token, kind)
+            self.gate.check(token, *door.kinds)
         except TenutoError as error:
             return await error_response(error)(scope, receive, send)
         scope.setdefault("state", {})["token"] = token
         return await self.app(scope, receive, send)
 
-    def _kind(self, scope: Scope) -> str | None:
-        path = scope.get("path", "")
-        if scope["type"] != "http" or path in self.without:
+    def _door(self, scope: Scope) -> Door | None:
+        if scope["type"] != "http" or scope["path"] in self.without:
             return None
-        return next((kind for prefix, kind in self.kinds.items() if path.startswith(prefix)), None)
+        return next((door for door in self.doors if door.leads_to(scope)), None)
 
 
 class BodyLimit:

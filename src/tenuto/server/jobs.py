@@ -221,10 +221,10 @@ def delete_job(
     ref: Ref,
     cascade: Annotated[bool, Query(description="With all jobs that wait for it.")] = False,
 ) -> DeletedOut:
-    """Forget a job that has no workers, and its logs; its events stay."""
+    """Forget a job that has no workers, with its logs and records; its events stay."""
     gone = here.store.write(lambda tx: wishes.delete(tx, Asker(who, here.clock()), ref, cascade=cascade))
     for job in gone:
-        here.logs.remove(job.id)
+        here.forget(job.id)
     return DeletedOut(deleted=[job.id for job in gone])
 
 

@@ -8,10 +8,20 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from tenuto.server.telling import Paces, forget_told
 from tenuto.server.waiting import JobBell
 from tenuto.settings import Settings
 from tenuto.store.base import Store
 from tenuto.store.logs import LogStore
+from tenuto.store.steps import StepStore
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """What workers leave behind, which is too much for the store."""
+
+    logs: LogStore
+    steps: StepStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +29,25 @@ class Platform:
     """The server's hands and eyes."""
 
     store: Store
-    logs: LogStore
+    files: Files
+    paces: Paces
     settings: Settings
     clock: Callable[[], float]
     """Unix seconds."""
     bell: JobBell
+
+    @property
+    def logs(self) -> LogStore:
+        """What workers printed."""
+        return self.files.logs
+
+    def forget(self, job: str) -> None:
+        """Leave nothing of a job that was deleted but its events."""
+        streams = self.files.steps.streams(job)
+        self.store.write(lambda tx: forget_told(tx, job, streams))
+        self.paces.forget(job)
+        self.files.logs.remove(job)
+        self.files.steps.remove(job)
 
 
 async def _platform(request: Request) -> Platform:

@@ -13,7 +13,7 @@ from tenuto.model.event import Event
 from tenuto.model.rules import Placement
 from tenuto.server import breaches
 from tenuto.server.platform import Here, Who
-from tenuto.server.scene import Rule, View, foresee_then_write
+from tenuto.server.scene import Rule, View, foresee_then_write, view
 from tenuto.server.wishes import Asker
 from tenuto.store.base import Tx
 from tenuto.wire.asks import PolicyIn, SchedulingIn
@@ -29,7 +29,7 @@ router = APIRouter(prefix="/policy", tags=["policy"])
 @router.get("", response_model=PolicyOut)
 def show_policy(here: Here) -> PolicyOut:
     """Show the policy in force, its settings, and which others there are."""
-    return _shown(Rule.written(here.store.read(lambda tx: tx.meta("scheduling")), here.settings.scheduling))
+    return _shown(here.store.read(lambda tx: view(here, tx)))
 
 
 @router.put("", response_model=PolicyOut)
@@ -50,7 +50,8 @@ def set_policy(here: Here, who: Who, wish: PolicyIn) -> PolicyOut:
         breaches.note(tx, asker, broken, f"the policy was set to {rule.scheduling.policy}")
         return rule
 
-    return _shown(foresee_then_write(here, None, foresee, act))
+    rule = foresee_then_write(here, None, foresee, act)
+    return _shown(here.store.read(lambda tx: view(here, tx)).with_rule(rule))
 
 
 def _wished(rule: Rule, wish: PolicyIn) -> Rule:
@@ -107,11 +108,11 @@ def _write(tx: Tx, asker: Asker, before: Rule, after: Rule) -> None:
     )
 
 
-def _shown(rule: Rule) -> PolicyOut:
+def _shown(seen: View) -> PolicyOut:
     from tenuto.plugins import all_policies
 
-    policy = rule.policy()
-    general = rule.to_json()
+    policy, charge = seen.rule.policy(), seen.charge
+    general = seen.rule.to_json()
     tuning = general.pop("settings")
     del general["policy"]
     return PolicyOut(
@@ -120,4 +121,6 @@ def _shown(rule: Rule) -> PolicyOut:
         promises=policy.promises,
         settings=general | dict(policy.settings) | tuning,
         known=sorted(all_policies()),
+        rescale_cost=charge.seconds,
+        rescale_cost_from=charge.why,
     )

@@ -6,10 +6,11 @@ rest on, they are made again; after some tries inside the transaction, where not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tenuto.forecast.pauses import PAUSES, Charge, rescale_charge
 from tenuto.model.job import Job
 from tenuto.model.node import Node
 from tenuto.model.phase import OPEN_PROMISES, Phase
@@ -44,7 +45,7 @@ class Rule:
 
     def to_json(self) -> dict[str, Any]:
         """As it is written down."""
-        plain = {field.name: getattr(self.scheduling, field.name) for field in fields(Scheduling)}
+        plain = {one.name: getattr(self.scheduling, one.name) for one in fields(Scheduling)}
         return plain | {"placement": str(self.scheduling.placement), "settings": dict(self.tuning)}
 
     def policy(self) -> Policy:
@@ -71,6 +72,8 @@ class View:
     """As it lies in the store."""
     job: Job | None = None
     """Whom the question is about."""
+    pauses: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """What rescales in place were measured to cost."""
 
     @property
     def mark(self) -> Hashable:
@@ -88,6 +91,12 @@ class View:
     def promised(self) -> bool:
         """Whether there is any promise to break."""
         return any(job.promise in OPEN_PROMISES for job in self.jobs)
+
+    @property
+    def charge(self) -> Charge:
+        """What a rescale costs now."""
+        strategies = (job.spec.strategy for job in self.jobs if job.is_planned)
+        return rescale_charge(self.rule.scheduling.rescale_cost, self.pauses, strategies)
 
     def others(self, job: Job) -> tuple[Job, ...]:
         """All but one."""
@@ -117,7 +126,7 @@ class View:
             epoch=self.epoch,
             rules=Rules(set_to.interval, set_to.margin, set_to.placement, set_to.seed),
             start_cost=set_to.start_cost,
-            rescale_cost=set_to.rescale_cost,
+            rescale_cost=self.charge.seconds,
             memory=decode(remembered.get("value"), policy) if ours else None,
             promises=policy.promises,
         )
@@ -134,6 +143,7 @@ def view(here: Platform, tx: Tx, ref: str | None = None) -> View:
         rule=Rule.written(tx.meta("scheduling"), here.settings.scheduling),
         memory=tx.meta("memory"),
         job=None if ref is None else job_called(tx, ref),
+        pauses=tx.meta(PAUSES) or {},
     )
 
 

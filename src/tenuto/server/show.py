@@ -74,6 +74,7 @@ def shown_job(job: Job, order: Mapping[str, int], ready: Mapping[str, str], now:
         contract=None if job.contract is None else _contract(job.contract),
         progress=_progress(job, now),
         curve={str(size): rate for size, rate in sorted(job.curve.items())},
+        curve_from=job.curve_from,
         interpolated=list(interpolated(job)),
         exit_code=job.exit_code,
         elapsed=_elapsed(job, now),

@@ -7,12 +7,14 @@ import json
 from typing import Any
 
 from tenuto.errors import InputInvalid
+from tenuto.forecast.measured import CURVES, Known, known_curve
+from tenuto.forecast.rates import sizes_between
 from tenuto.model.job import Job, JobSpec
 from tenuto.server import wishes
 from tenuto.server.find import job_called
 from tenuto.server.platform import Platform
 from tenuto.server.wishes import Asker, Edit, Submission
-from tenuto.store.base import Keyed
+from tenuto.store.base import Keyed, Tx
 from tenuto.wire.api import JobIn
 from tenuto.wire.asks import JobEdit
 from tenuto.wire.problems import validated
@@ -47,19 +49,39 @@ def edit_of(job: Job, asked: JobEdit, now: float) -> Edit:
     return Edit(frozenset(given), form.spec(), deadline)
 
 
-def curve_of(here: Platform, spec: JobSpec) -> dict[int, float]:
-    """The curve as given, or as its profile has it; none if it is to be measured."""
-    if not spec.profile:
-        return dict(spec.curve)
+def curve_of(here: Platform, spec: JobSpec) -> Known:
+    """The curve as given, as its profile has it, or as earlier runs left it; empty if it is to be measured."""
+    if spec.profile:
+        return _of_profile(here, spec)
+    if spec.curve or not spec.auto:
+        return Known(dict(spec.curve), "")
+    return here.store.read(lambda tx: _left_behind(tx, spec)) or Known({}, "")
+
+
+def _of_profile(here: Platform, spec: JobSpec) -> Known:
     from tenuto.forecast.profiles import resolve_curve  # reads files; few jobs need it
 
-    stored = here.store.read(lambda tx: tx.meta("profiles")) or {}
+    def look(tx: Tx) -> tuple[Any, Known | None]:
+        return tx.meta("profiles") or {}, _left_behind(tx, spec)
+
+    stored, measured = here.store.read(look)
     try:
-        return resolve_curve(spec, stored)
+        return measured or Known(resolve_curve(spec, stored), f"profile {spec.profile}")
     except InputInvalid:
         if spec.auto:
-            return {}
+            return Known({}, "")
         raise
+
+
+def _left_behind(tx: Tx, spec: JobSpec) -> Known | None:
+    """What earlier runs of such a job showed, if that is enough to reckon with."""
+    stored = tx.meta(CURVES)
+    if not stored:
+        return None
+    nodes = [node for node in tx.nodes() if spec.node in ("", node.name)]
+    kinds = {slot.kind for node in nodes for slot in node.slots}
+    within = sum(len(node.slots) for node in nodes)
+    return known_curve(stored, spec, kinds, sizes_between(spec.min_workers, spec.max_workers, within))
 
 
 def _keyed(user: str, key: str | None, asked: JobIn, origin: str) -> Keyed | None:

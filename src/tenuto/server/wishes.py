@@ -5,11 +5,11 @@ Nothing here decides about slots. A wish that cannot be granted raises, and then
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tenuto.errors import Conflict, InputInvalid, NotFound
+from tenuto.forecast.measured import Known
 from tenuto.model.event import Event
 from tenuto.model.job import After, Job, JobSpec, Progress
 from tenuto.model.phase import ENDED, OPEN_PROMISES, PLACED, Phase, PromiseState
@@ -32,7 +32,8 @@ class Submission:
 
     spec: JobSpec
     deadline: float | None
-    curve: Mapping[int, float]
+    curve: Known
+    """Empty if it is not known yet."""
     key: Keyed | None = None
     """With an idempotency key: the key, and what was asked for under it."""
     resubmitted_from: str = ""
@@ -57,7 +58,8 @@ def add_job(tx: Tx, asker: Asker, new: Submission) -> Job:
             deadline=new.deadline,
             urgent=spec.urgent,
             actor=asker.user,
-            curve=dict(new.curve),
+            curve=dict(new.curve.curve),
+            curve_from=new.curve.source,
             progress=Progress(left=spec.steps or spec.epochs or 0.0, as_of=asker.now),
         )
     )

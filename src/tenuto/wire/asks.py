@@ -12,6 +12,10 @@ from tenuto.wire.fields import Request
 from tenuto.wire.quantities import Unusable
 
 _MOST = 1_000_000
+_FAR = 1 << 53
+_MOST_VALUES = 100
+MOST_RECORDS = 500
+"""Records that one request may bring."""
 
 
 class JobEdit(Request):
@@ -96,3 +100,54 @@ class PolicyIn(Request):
         if self.name is None and not self.settings:
             raise Unusable("nothing is to be changed", "Give name, settings or both")
         return self
+
+
+class MetricsIn(Request):
+    """What was told about a worker (see `wire.records`), from `first` on without a gap. No records: a question."""
+
+    worker: fields.Word
+    """Its id as text."""
+    teller: Literal["worker", "supervisor"] = "worker"
+    """Who numbers these records: the worker itself, or its supervisor."""
+    first: Annotated[int, Field(ge=0, le=_FAR)] = 0
+    """The `seq` of the first one."""
+    skip: bool = False
+    """Records before `first` that were not sent are lost for good."""
+    records: Annotated[list[dict[str, Any]], Field(max_length=MOST_RECORDS)] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        for index, record in enumerate(self.records):
+            if (problem := _problem_of(record, self.first + index)) is not None:
+                raise Unusable(problem, "Write records as wire.records says", f"records.{index}")
+        return self
+
+
+def _problem_of(record: dict[str, Any], seq: int) -> str | None:
+    """Why a record cannot be kept."""
+    if record.get("seq") != seq or isinstance(record["seq"], bool):
+        return f"its seq is {str(record.get('seq'))[:40]}, and {seq} is its turn"
+    kind, at = record.get("kind"), record.get("at")
+    if not isinstance(kind, str) or not 0 < len(kind) <= 40:
+        return "it has no kind"
+    if not isinstance(at, int | float) or isinstance(at, bool) or not abs(at) < 1e11:
+        return "at is no time in Unix seconds"
+    for name in ("step", "generation"):
+        value = record.get(name)
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _FAR:
+            return f"{name} is no whole number from 0 on"
+    return _problem_of_numbers(record)
+
+
+def _problem_of_numbers(record: dict[str, Any]) -> str | None:
+    for name in ("seconds", "samples", "samples_per_second", "world", "rank"):
+        if record.get(name) is not None and not _is_number(record[name]):
+            return f"{name} is no number"
+    values = record.get("values", {})
+    if not isinstance(values, dict) or len(values) > _MOST_VALUES:
+        return f"values are at most {_MOST_VALUES} numbers by name"
+    return None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -116,6 +116,8 @@ class JobOut(Answer):
     contract: ContractOut | None
     progress: ProgressOut
     curve: dict[str, float]
+    curve_from: str = ""
+    """Where the curve comes from, if neither the job's file nor its own measuring gave it."""
     interpolated: list[int]
     exit_code: int | None
     elapsed: float
@@ -212,6 +214,63 @@ class LogsOut(Answer):
     parts: list[LogPart]
 
 
+class WantedOut(Answer):
+    """How many records of a stream are stored."""
+
+    next: int
+    """The `seq` that is wanted next."""
+
+
+class PointOut(Answer):
+    """What a worker told after some steps."""
+
+    step: int
+    at: str
+    generation: int
+    """The membership it was in."""
+    world: int | None
+    rank: int | None
+    """In that generation."""
+    seconds: float | None
+    """Of one step, the mean since the point before."""
+    samples: float | None
+    """Of the whole job, so far."""
+    samples_per_second: float | None
+    """Of the whole job; told by rank 0."""
+    values: dict[str, float | None]
+    """What the program reported; null for what is no number any more (NaN)."""
+
+
+class SeriesOut(Answer):
+    """The points of one worker, by step."""
+
+    worker: str
+    role: str
+    generation: int
+    """In which it was started."""
+    node: str
+    points: list[PointOut]
+
+
+class ThroughputOut(Answer):
+    """Samples per second of a job or of its part on one node."""
+
+    node: str
+    """Empty for the whole job."""
+    steps: list[int]
+    samples_per_second: list[float]
+
+
+class MetricsOut(Answer):
+    """What a job's workers told of their steps."""
+
+    job: str
+    series: list[SeriesOut]
+    throughput: list[ThroughputOut]
+    next: int | None = None
+    """`from_step` of the following page, null at the end."""
+
+
 class HostsOut(Answer):
     """The job's allocation, one `host:slots` for each node."""
 
@@ -227,6 +286,10 @@ class PolicyOut(Answer):
     """Whether it gives promises."""
     settings: dict[str, Any]
     known: list[str]
+    rescale_cost: float
+    """Seconds that a rescale is reckoned with now."""
+    rescale_cost_from: str
+    """Where that comes from."""
 
 
 class SlotsOut(Answer):

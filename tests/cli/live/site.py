@@ -23,12 +23,14 @@ from tenuto.model.node import Node, NodeState, Slot
 from tenuto.model.phase import Phase, PromiseState
 from tenuto.server.app import create_app
 from tenuto.server.auth import digest_of
-from tenuto.server.platform import Platform
+from tenuto.server.platform import Files, Platform
+from tenuto.server.telling import Paces
 from tenuto.server.waiting import JobBell
 from tenuto.settings import Settings
 from tenuto.store.base import Attempt, Store, Token, Tx
 from tenuto.store.logs import LogStore
 from tenuto.store.memory import MemoryStore
+from tenuto.store.steps import StepStore
 from tenuto.wire.worker import WORKER, WorkerId
 
 TOKEN = "a-user-token"
@@ -228,15 +230,20 @@ class Served:
 
     def on(self, store: Store, directory: Path) -> Site:
         """The server with this store behind it."""
-        logs = LogStore(directory, 1 << 30)
-        self.app.state.platform = Platform(store, logs, Settings(), time.time, JobBell(store))
-        return Site(self.url, store, logs)
+        files = files_in(directory)
+        self.app.state.platform = Platform(store, files, Paces(store), Settings(), time.time, JobBell(store))
+        return Site(self.url, store, files.logs)
+
+
+def files_in(directory: Path) -> Files:
+    """Where this server keeps files."""
+    return Files(LogStore(directory, 1 << 30), StepStore(directory / ".records", 1 << 20))
 
 
 @contextmanager
 def served(store: Store, directory: Path, port: int = 0) -> Iterator[Served]:
     """The server, while it is served."""
-    application = create_app(store, LogStore(directory, 1 << 30), Settings(), time.time)
+    application = create_app(store, files_in(directory), Settings(), time.time)
     listening = socket.create_server(("127.0.0.1", port))
     server = uvicorn.Server(uvicorn.Config(application, log_level="warning", lifespan="off", ws="none"))
     thread = threading.Thread(target=server.run, args=([listening],), name="served")
