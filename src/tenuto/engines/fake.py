@@ -58,6 +58,7 @@ class FakeEngine:
             self._term = term
             self._pass_time()
             self._wanted, self._together = by_node(orders), tuple(crews)
+            self._hear()
             changed = [self._obey(node) for node in self._nodes.values()]
             regrouped = self._regroup()
         if any(changed) or regrouped:
@@ -184,7 +185,7 @@ class FakeEngine:
         self._rings.ring()
 
     def slow_forming(self, seconds: float) -> None:
-        """From now on workers that rescale in place need so long to form a group; `inf` for "until `finish_forming`"."""
+        """From now on a group that rescales in place needs so long to form; `inf` for "until `finish_forming`"."""
         with self._lock:
             self._crews.forming_takes = seconds
 
@@ -226,10 +227,18 @@ class FakeEngine:
         return True
 
     def _regroup(self) -> bool:
-        """Let the leading nodes hear their orders, if they can, and do what follows."""
+        """Let the leading nodes do what follows from their orders and from what has happened."""
+        self._hear()
+        changed = self._crews.settle()
+        for node in self._everywhere():
+            if not node.silent:
+                node.stop_unwanted()
+        return self._crews.settle() or changed
+
+    def _hear(self) -> None:
+        """Let the leading nodes hear their orders, if they can."""
         hearing = {name for name, node in self._nodes.items() if not node.silent}
         self._crews.obey(self._together, hearing.__contains__)
-        return self._crews.settle()
 
     def _end(self, workers: Iterable[WorkerId], code: int | None, reason: ExitReason) -> None:
         with self._lock:
@@ -241,7 +250,7 @@ class FakeEngine:
 
     def _pass_time(self) -> None:
         self._world.pass_time()
-        self._crews.settle()
+        self._regroup()
         self._let_go()
 
     def _let_go(self) -> None:

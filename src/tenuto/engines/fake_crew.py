@@ -13,7 +13,9 @@ from math import inf
 from tenuto.engines.fake_node import FakeWorld
 from tenuto.wire.worker import CrewOrder, WorkerId, WorkerSeen, WorkerState
 
-READY, FORMING, TRAINING = "ready", "forming", "training"
+FORMING, TRAINING = "forming", "training"
+PATIENCE = 30.0
+"""Seconds for which the old workers of a job that moves as a whole train on while the new ones are not ready."""
 
 
 @dataclass
@@ -26,6 +28,8 @@ class _Crew:
     """Who trains together now, or is about to."""
     trains_at: float = inf
     """When the group will have formed."""
+    waits_until: float = inf
+    """When patience ends with those who are to take over from everybody."""
 
 
 class FakeCrews:
@@ -35,6 +39,7 @@ class FakeCrews:
         self._world = world
         self._crews: dict[str, _Crew] = {}
         self.forming_takes = 0.0
+        world.goes_on = self._goes_on
 
     def obey(self, orders: Iterable[CrewOrder], hears: Callable[[str], bool]) -> None:
         """Take over the orders whose leading node hears them, and forget the jobs of which nothing is told any more."""
@@ -44,8 +49,8 @@ class FakeCrews:
         for job, order in told.items():
             if hears(order.lead):
                 crew = self._crews.setdefault(job, _Crew(order))
-                if order.plan >= crew.order.plan:
-                    crew.order = order
+                if order.plan > crew.order.plan:
+                    crew.order, crew.waits_until = order, self._world.clock() + PATIENCE
 
     def settle(self) -> bool:
         """Let every job have the group that it can have now; tells whether anything is new."""
@@ -60,7 +65,15 @@ class FakeCrews:
     def next_due(self) -> float | None:
         """When the next group will have formed, as far as is known."""
         due = [crew.trains_at for crew in self._crews.values() if self._is_forming(crew)]
+        due += [crew.waits_until for crew in self._crews.values() if any(map(self._goes_on, crew.members))]
         return min((at for at in due if at != inf), default=None)
+
+    def _goes_on(self, worker: WorkerId) -> bool:
+        crew = self._crews.get(worker.job)
+        if crew is None or worker not in crew.members or not self._runs(worker):
+            return False
+        moves = bool(crew.order.members) and not any(one in crew.order.members for one in crew.members)
+        return moves and self._world.clock() < crew.waits_until
 
     # one job
 

@@ -35,6 +35,8 @@ class FakeWorld:
     held_jobs: set[str] = field(default_factory=set)
     all_held: bool = False
     stopping_takes: float = 0.0
+    goes_on: Callable[[WorkerId], bool] = lambda _: False
+    """Whether a worker that is not wanted trains on until those that follow it are ready."""
     _agenda: list[tuple[float, int, FakeNode, WorkerId, int]] = field(default_factory=list)
     _ticket: count[int] = field(default_factory=count)
 
@@ -92,13 +94,17 @@ class FakeNode:
     def obey(self, orders: dict[WorkerId, WorkerOrder]) -> None:
         """Converge to these workers."""
         self.wanted = orders
-        unwanted = [worker for worker in self.workers if worker not in orders]
         for order in orders.values():
             if order.id not in self.workers:
                 self.put(WorkerSeen(id=order.id, node=self.name, state=WorkerState.WAITING, slot=order.slot))
-        for worker in unwanted:
-            self._stop(worker)
+        self.stop_unwanted()
         self.start_what_can()
+
+    def stop_unwanted(self) -> None:
+        """Stop whoever is not wanted and is not needed until others have come."""
+        for worker in [one for one in self.workers if one not in self.wanted]:
+            if not self._world.goes_on(worker):
+                self._stop(worker)
 
     def start_what_can(self) -> None:
         """Start every waiting worker whose slot is free, in the order in which they are wanted."""
