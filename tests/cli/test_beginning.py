@@ -54,6 +54,13 @@ def test_a_second_start_changes_nothing(home: Home, store: Store) -> None:
     assert store.revision() == before
 
 
+def test_checkpoints_are_kept_in_the_home_unless_another_place_is_named(home: Home, store: Store) -> None:
+    assert begin(store, Plan(home)).settings.store.checkpoints == str(home.path / "checkpoints")
+
+    elsewhere = Plan(home, file={"store": {"checkpoints": "/wspólny"}})
+    assert begin(store, elsewhere).settings.store.checkpoints == "/wspólny"
+
+
 def test_a_lost_token_is_replaced(home: Home, store: Store) -> None:
     begin(store, Plan(home))
     home.token.unlink()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from tests.engines.builders import a_node, a_placed_job, nodes_by_name
 
-from tenuto.engines.launch import launch
-from tenuto.model.job import Checkpoint, Limits, Role
+from tenuto.engines.launch import launch, member_ids
+from tenuto.model.job import Checkpoint, Job, Limits, Member, Role
+from tenuto.model.members import slots_of
 from tenuto.wire.worker import WorkerId, WorkerOrder
 
 TWO_NODES = nodes_by_name(a_node("zeta", 1, gpus=True), a_node("alfa", 2, gpus=True))
@@ -190,3 +193,68 @@ def test_a_worker_is_told_its_node_and_slot() -> None:
     }
 
     assert told == {"worker": ("zeta", "3"), "ps": ("zeta", "")}
+
+
+# jobs that rescale in place
+
+CREW = (
+    Member(born=3, rank=1, node="alfa", slot=2),
+    Member(born=5, rank=0, node="zeta", slot=0),
+)
+
+
+def a_crew(members: tuple[Member, ...] = CREW, **spec: Any) -> Job:
+    job = a_placed_job(slots_of(members), generation=6, strategy="allreduce", **spec)
+    return replace(job, members=members, port=None)
+
+
+def test_members_keep_the_names_of_their_birth_and_are_ordered_by_rank() -> None:
+    orders = launch(a_crew(), TWO_NODES)
+
+    assert [str(order.id) for order in orders] == ["j-1.3.worker.1", "j-1.5.worker.0"]
+    assert [(order.node, order.slot) for order in orders] == [("alfa", 2), ("zeta", 0)]
+    assert of_all(orders, "TENUTO_GENERATION") == ["3", "5"]
+    assert all(order.linked for order in orders)
+    assert member_ids(a_crew()) == tuple(order.id for order in orders)
+
+
+def test_an_order_stays_the_same_whoever_comes_or_goes() -> None:
+    (before, _) = launch(a_crew(), TWO_NODES)
+    others = (
+        CREW[0],
+        Member(born=7, rank=1, node="alfa", slot=0),
+        Member(born=7, rank=2, node="alfa", slot=1),
+    )
+
+    (after, *_) = launch(replace(a_crew(others), generation=7), TWO_NODES)
+
+    assert after == before
+
+
+def test_a_member_is_told_nothing_that_a_rescale_would_make_untrue() -> None:
+    orders = launch(a_crew(), TWO_NODES)
+
+    for order in orders:
+        assert not {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "TENUTO_WORKERS"} & set(order.env)
+        assert order.env["TENUTO_ROLE"] == "worker"
+    assert of_all(orders, "CUDA_VISIBLE_DEVICES") == ["2", "0"]
+
+
+def test_a_member_keeps_checkpoints_where_the_job_says_or_else_where_the_platform_does() -> None:
+    named = a_crew(checkpoint=Checkpoint(dir="/data/ckpt", every=50))
+    by_default = a_crew(checkpoint=Checkpoint(every=50))
+
+    for job, where in (
+        (named, "/data/ckpt"),
+        (by_default, "/dom/checkpoints/j-1"),
+        (a_crew(), "/dom/checkpoints/j-1"),
+    ):
+        orders = launch(job, TWO_NODES, checkpoints="/dom/checkpoints")
+        assert of_all(orders, "TENUTO_CHECKPOINT_DIR") == [where] * 2
+    assert of_all(launch(named, TWO_NODES), "TENUTO_CHECKPOINT_EVERY") == ["50"] * 2
+    (command,) = launch(a_placed_job({"zeta": (0,)}), TWO_NODES, checkpoints="/dom/checkpoints")
+    assert "TENUTO_CHECKPOINT_DIR" not in command.env
+
+
+def test_members_that_start_in_order_are_added_by_rank() -> None:
+    assert [len(launch(a_crew(), TWO_NODES, ready=ready)) for ready in (0, 1, 2)] == [1, 2, 2]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from tests.store.records import an_attempt
 
 from tenuto.model.job import After, Ending
 from tenuto.model.phase import ENDED, PLACED, Phase, PromiseState
+from tenuto.settings import Settings, Storage
 
 PROMISABLE: dict[str, Any] = {"curve": {"1": 1.0, "2": 2.0}, "total": {"steps": 100}, "workers": "1..2"}
 
@@ -238,6 +240,17 @@ class TestDelete:
 
         assert server.logs.workers(id_) == []
         assert server.logs.workers(other) != []
+
+    def test_checkpoints_that_the_platform_keeps_for_a_job_go_with_it(self, tmp_path: Path) -> None:
+        kept = tmp_path / "체크포인트"
+        with a_server(tmp_path, Settings(store=Storage(checkpoints=str(kept)))) as server:
+            id_, other = server.submit()["id"], server.submit()["id"]
+            for job in (id_, other):
+                (kept / job / "step-10").mkdir(parents=True)
+
+            server.http.delete(f"/jobs/{id_}")
+
+            assert [path.name for path in kept.iterdir()] == [other]
 
 
 def _chain(server: Served, length: int) -> list[str]:

@@ -30,6 +30,25 @@ def test_short_and_long_forms_mean_the_same() -> None:
     assert spec(after={"job": "x", "condition": "fail"}).after.condition is Condition.FAIL
 
 
+def test_there_are_two_strategies_and_whoever_names_another_is_told_both() -> None:
+    assert spec().strategy == "command"
+    assert not spec().in_place
+    assert spec(strategy="allreduce").in_place
+
+    with pytest.raises(InputInvalid) as refused:
+        spec(strategy="all-reduce")
+    assert refused.value.field == "strategy"
+    assert "command" in refused.value.remedy
+    assert "allreduce" in refused.value.remedy
+
+
+def test_a_job_that_rescales_in_place_has_workers_only() -> None:
+    with pytest.raises(InputInvalid) as refused:
+        spec(strategy="allreduce", roles={"ps": {}})
+
+    assert refused.value.field == "roles"
+
+
 def test_a_date_that_a_yaml_reader_understood_is_a_date() -> None:
     then = dt.datetime(2030, 1, 1, 12, tzinfo=dt.UTC)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tenuto.cli.home import secret_in
@@ -61,7 +61,8 @@ def _settings(tx: Tx, plan: Plan) -> Settings:
         in_force["settings"] = stored["settings"]
     if in_force != stored:
         tx.set_meta("scheduling", in_force)
-    return settings
+    checkpoints = settings.store.checkpoints or str(plan.home.checkpoints)
+    return replace(settings, store=replace(settings.store, checkpoints=checkpoints))
 
 
 def _add_token(tx: Tx, token: Token) -> None:

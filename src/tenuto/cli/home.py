@@ -2,7 +2,7 @@
 
     store.sqlite   everything that is remembered        server.json   where the server listens, and its process
     logs/          what workers printed                 token         the secret of this machine's user
-    records/       what workers told of their steps
+    records/       what workers told of their steps     checkpoints/  of jobs that name no directory for them
     nodes/NAME/    the state of a supervisor            node-token    the secret with which nodes join
     lock           held while a server runs
 
@@ -66,6 +66,11 @@ class Home:
         return self.path / "records"
 
     @property
+    def checkpoints(self) -> Path:
+        """What jobs need to go on, if they name no directory for it themselves; one below it for each."""
+        return self.path / "checkpoints"
+
+    @property
     def server_log(self) -> Path:
         """What a server in the background complains of."""
         return self.path / "server.log"
@@ -95,7 +100,7 @@ class Home:
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=PRIVATE_DIRECTORY)
             self.path.chmod(PRIVATE_DIRECTORY)
-            for directory in (self.logs, self.records, self.nodes):
+            for directory in (self.logs, self.records, self.checkpoints, self.nodes):
                 directory.mkdir(exist_ok=True, mode=PRIVATE_DIRECTORY)
         except OSError as error:
             raise InputInvalid(

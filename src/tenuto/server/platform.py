@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from shutil import rmtree
 from typing import Annotated
 
 from fastapi import Depends, Request
@@ -48,6 +50,8 @@ class Platform:
         self.paces.forget(job)
         self.files.logs.remove(job)
         self.files.steps.remove(job)
+        if self.settings.store.checkpoints:  # of jobs that name a directory themselves there is nothing below it
+            rmtree(Path(self.settings.store.checkpoints, job), ignore_errors=True)
 
 
 async def _platform(request: Request) -> Platform:
