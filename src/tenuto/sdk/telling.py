@@ -118,6 +118,6 @@ def plain(value: Any) -> Any:
 
 def _number(value: Any) -> float | str:
     try:
-        return float(value)
+        return float(value.item() if hasattr(value, "item") else value)
     except Exception:  # noqa: BLE001 - whatever a foreign object raises, the others are told
         return type(value).__name__

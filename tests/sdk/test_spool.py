@@ -1,0 +1,129 @@
+"""Records on disk: whole lines, bounded, and no step for want of room."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.sdk.disk import room_for
+
+from tenuto.engines.supervisor.parts import Parts
+from tenuto.sdk.spool import Spool, WorkerLog, write_progress
+
+
+def line(number: int) -> bytes:
+    """Forty bytes."""
+    return json.dumps({"seq": number, "ö": "x" * 20}, ensure_ascii=False).encode().ljust(39) + b"\n"
+
+
+def all_lines(directory: Path) -> list[bytes]:
+    return [text for part in sorted(directory.iterdir()) for text in part.read_bytes().splitlines()]
+
+
+def test_the_supervisor_reads_parts_as_it_reads_logs(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "steps", part=100)
+    written = [line(number) for number in range(20)]
+    for each in written:
+        assert spool.write(each)
+
+    offset, read = 0, b""
+    parts = Parts(tmp_path / "steps")
+    while (piece := parts.read(offset))[1]:
+        assert piece[0] == offset
+        offset, read = piece[0] + len(piece[1]), read + piece[1]
+
+    assert read == b"".join(written)
+    assert len(list((tmp_path / "steps").iterdir())) > 3
+    assert all(part.read_bytes().endswith(b"\n") for part in (tmp_path / "steps").iterdir())
+
+
+def test_the_oldest_part_goes_when_nobody_comes_for_it(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "steps", part=100, keep=400)
+    for number in range(100):
+        spool.write(line(number))
+        assert sum(part.stat().st_size for part in (tmp_path / "steps").iterdir()) <= 400 + 2 * (
+            100 + len(line(0))
+        )
+
+    left = [json.loads(text)["seq"] for text in all_lines(tmp_path / "steps")]
+    assert left == list(range(spool.lost, 100))
+    assert spool.lost > 50
+
+
+def test_what_was_uploaded_makes_room(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "steps", part=100, keep=400)
+    for number in range(100):
+        spool.write(line(number))
+        Parts(tmp_path / "steps").drop_before(number * len(line(0)))
+
+    assert spool.lost == 0
+
+
+def test_a_worker_that_begins_again_goes_on_after_what_is_there(tmp_path: Path) -> None:
+    first = Spool(tmp_path, part=100)
+    for number in range(7):
+        first.write(line(number))
+
+    again = Spool(tmp_path, part=100)
+    assert again.next_seq() == 7
+    again.write(line(7))
+
+    assert [json.loads(text)["seq"] for text in all_lines(tmp_path)] == list(range(8))
+
+
+def test_half_a_line_on_a_full_disk_spoils_no_other(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    with room_for(100):
+        told = [spool.write(line(number)) for number in range(4)]
+    assert told == [True, True, False, False]
+
+    assert spool.write(line(2))
+    assert spool.write(line(3))
+
+    lines = all_lines(tmp_path)
+    assert [text + b"\n" for text in lines if b"}" in text] == [line(number) for number in range(4)]
+    assert len(lines) == 5  # and the half one, which nobody cuts off from under a reader
+
+
+def test_half_a_line_of_a_killed_worker_is_ended_by_the_next(tmp_path: Path) -> None:
+    (tmp_path / f"{0:020d}").write_bytes(line(0) + line(1)[:10])
+
+    again = Spool(tmp_path)
+    again.write(line(again.next_seq()))
+
+    assert all_lines(tmp_path) == [line(0)[:-1], line(1)[:10], line(1)[:-1]]
+
+
+def test_a_directory_that_cannot_be_written_costs_records_only(tmp_path: Path) -> None:
+    (tmp_path / "steps").write_bytes(b"a file where a directory should be")
+
+    spool = Spool(tmp_path / "steps")
+
+    assert not spool.write(line(0))
+    assert spool.next_seq() == 0
+
+
+def test_people_get_the_log_they_know(tmp_path: Path) -> None:
+    log = WorkerLog(tmp_path / "logs", "Rechner/1-é", rank=0)
+    record = {"kind": "step", "step": 120, "at": 1e9, "seconds": 0.5, "samples_per_second": 128.0, "rank": 0}
+
+    log.write(json.dumps(record).encode() + b"\n", record)
+    log.write(b'{"kind":"rescale"}\n', {"kind": "rescale", "step": 121})
+
+    assert (tmp_path / "logs" / "Rechner_1-é_worker0.txt").read_text(encoding="utf-8").splitlines() == [
+        "global_step: 120 samples_per_sec: 128.0",
+        "[120] node/worker: Rechner/1-é/0 -> elapsed time: 0.500000",
+        "[120] node/worker: Rechner/1-é/0 -> current time: 2001-09-09T01:46:40+00:00",
+    ]
+    records = (tmp_path / "logs" / "Rechner_1-é_worker0.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(text)["kind"] for text in records] == ["step", "rescale"]
+
+
+def test_progress_is_one_line_however_often_it_is_written(tmp_path: Path) -> None:
+    for step in range(5):
+        write_progress(tmp_path / "report", {"step": step, "total": 10})
+
+    assert (tmp_path / "report").read_text(encoding="utf-8") == '{"step": 4, "total": 10}\n'
+    with room_for(3):
+        write_progress(tmp_path / "report", {"step": 5, "total": 10})
+    assert (tmp_path / "report").read_text(encoding="utf-8") == '{"step": 4, "total": 10}\n'
