@@ -65,7 +65,9 @@ class ElasticModel(nn.Module):
             broadcast_buffers=False,  # would be a collective operation in forward, where no error can be caught
             find_unused_parameters=self.__dict__["_find_unused"],
         )
-        ddp.register_comm_hook(_Exchange(group, self.__dict__["_step"]), _exchange)
+        # DDP looks at a hook's annotations and cannot read ours; a lambda has none.
+        exchange = _Exchange(group, self.__dict__["_step"])
+        ddp.register_comm_hook(exchange, lambda exchange, bucket: _exchange(exchange, bucket))
         object.__setattr__(self, "_ddp", ddp)
 
     def part(self) -> None:
@@ -197,7 +199,7 @@ class _Weighted(torch.autograd.Function):
         return gradients[0] * ctx.weight, None
 
 
-_weigh: Callable[[torch.Tensor, float], torch.Tensor] = _Weighted.apply  # type: ignore[assignment]
+_weigh: Callable[[torch.Tensor, float], torch.Tensor] = _Weighted.apply
 
 
 def _weighted(outputs: _T, weight: float) -> _T:

@@ -6,6 +6,7 @@ also works where a share is computed in several pieces, and where a step is abor
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -33,20 +34,24 @@ def guard_optimizer(optimizer: Any, step: Step) -> None:
 
 
 def guard(companion: Any, names: Iterable[str], step: Step) -> None:
-    """Of a scheduler or a scaler: these methods act once per update."""
-    for name in names:
-        original = getattr(companion, name, None)
-        if original is not None:
-            _guard_method(companion, name, original, step)
+    """Of a scheduler or a scaler: these methods act once per update.
+
+    It gets a class of its own, because a scheduler takes all that it has as an attribute for a part of its state.
+    """
+    methods = {
+        name: _guarded(getattr(type(companion), name), step) for name in names if hasattr(companion, name)
+    }
+    companion.__class__ = type(type(companion).__name__, (type(companion),), methods)
 
 
-def _guard_method(companion: Any, name: str, original: Callable[..., Any], step: Step) -> None:
-    def guarded(_self: Any, *args: Any, **kwargs: Any) -> Any:
+def _guarded(original: Callable[..., Any], step: Step) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not step.is_under_way or step.may_update:
-            return original(*args, **kwargs)
+            return original(self, *args, **kwargs)
         return None
 
-    _replace(companion, name, guarded, original)
+    return guarded
 
 
 def _replace(owner: Any, name: str, guarded: Callable[..., Any], original: Callable[..., Any]) -> None:
