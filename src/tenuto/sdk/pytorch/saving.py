@@ -67,7 +67,8 @@ def _write_tensors(path: Path, tensors: Mapping[str, torch.Tensor]) -> None:
             twins[name] = first[look]
             continue
         first[look] = name
-        named[name] = tensor.clone() if storage in storages else tensor.contiguous()
+        copied = tensor.clone(memory_format=torch.contiguous_format) if storage in storages else tensor
+        named[name] = copied.contiguous()
         storages.add(storage)
     save_file(named, path, metadata={_TWINS: json.dumps(twins)})
 
