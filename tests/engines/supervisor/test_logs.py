@@ -9,8 +9,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tenuto.engines.supervisor.parts import Parts
 from tenuto.engines.supervisor.shim.log import Log
-from tenuto.engines.supervisor.upload import Parts
 
 
 def read_all(parts: Parts, offset: int = 0) -> tuple[int, bytes]:

@@ -7,9 +7,10 @@ import math
 import os
 import select
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from tenuto.engines.supervisor.converge import Held
+from tenuto.engines.supervisor.crews.eviction import tell_of_loss
 from tenuto.engines.supervisor.limits import over_limit
 from tenuto.engines.supervisor.records import Records
 from tenuto.engines.supervisor.shim.processes import children_by_parent
@@ -29,6 +30,7 @@ class Crew:
 
     def __init__(self, records: Records, uploads: Uploads, bell: int, pool: WarmPool) -> None:
         self._records = records
+        self._node = uploads.node
         self._pool = pool
         self._uploads = uploads
         self._bell = bell
@@ -44,12 +46,16 @@ class Crew:
     def __iter__(self) -> Iterator[Worker]:
         return iter(self._workers.values())
 
+    def get(self, id: WorkerId) -> Worker | None:  # noqa: A002
+        """The worker, if it has a record here."""
+        return self._workers.get(id)
+
     @property
     def all_gone(self) -> bool:
         """Whether nothing runs here, for certain."""
         return all(worker.end is not None for worker in self)
 
-    def held(self, received: int) -> dict[WorkerId, Held]:
+    def held(self, received: int, keeps: Callable[[WorkerId], bool]) -> dict[WorkerId, Held]:
         """What there is, for the comparison with what is wanted; the server has the reports up to `received`."""
         return {
             id: Held(
@@ -59,6 +65,7 @@ class Crew:
                 told=0 < worker.shown <= received
                 and worker.shim_watch is None
                 and self._uploads.is_done(worker.order.id),
+                kept=worker.order.linked and keeps(id),
             )
             for id, worker in self._workers.items()  # noqa: A001
         }
@@ -116,9 +123,14 @@ class Crew:
                 worker.look()
                 self._after_look(worker)
 
+    def look_at_stages(self) -> None:
+        """See where the workers stand that rescale in place."""
+        for worker in self:
+            worker.look_at_status()
+
     def _take_on(self, worker: Worker) -> None:
         self._workers[worker.order.id] = worker
-        self._uploads.add(worker.order.id, worker.files.log)
+        self._uploads.add(worker.order, worker.files)
         self._after_look(worker)
 
     def _heed_bell(self) -> None:
@@ -128,6 +140,7 @@ class Crew:
             return
         for worker in self:
             if worker.end is None and worker.files.name in names:
+                worker.look_at_status()
                 worker.look()
                 self._after_look(worker)
 
@@ -145,6 +158,7 @@ class Crew:
             self._watched[watch] = worker
             self._poll.register(watch, select.POLLIN)
         if worker.end is not None:
+            tell_of_loss(worker, self._node)
             self._uploads.finish(worker.order.id, worker.end.log_bytes)
         elif worker.order.memory is not None:
             self._memory_at = min(self._memory_at, time.monotonic() + _MEMORY_EVERY)

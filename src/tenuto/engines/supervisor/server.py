@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import ssl
 import time
+from collections.abc import Sequence
 from typing import Any, TypeVar
 from urllib.parse import quote, urlsplit
 
@@ -19,6 +20,8 @@ from tenuto.wire.node import HEADER, PREFIX, PROTOCOL, Acknowledged, Hello, Orde
 from tenuto.wire.worker import WorkerId
 
 T = TypeVar("T")
+JOBS = "/api/v1/jobs"
+"""Where records go: the public interface, which takes the token of nodes too."""
 LONG_POLL = 20.0
 """Seconds that the server may keep the question for orders open."""
 _PATIENCE = 10.0
@@ -90,9 +93,23 @@ class Server:
         path = f"/logs/{quote(str(worker), safe='')}"
         return self._ask(Stored, "PUT", path, params=query, content=data).next
 
+    def post_records(
+        self, worker: WorkerId, teller: str, first: int, lines: Sequence[bytes], *, skip: bool
+    ) -> int:
+        """Hand over records from `seq` `first` on; returns the `seq` that is wanted next. None is a question."""
+        told = {"worker": str(worker), "teller": teller, "first": first, "skip": skip}
+        body = json.dumps(told).encode().removesuffix(b"}") + b', "records": [' + b",".join(lines) + b"]}"
+        path = f"{JOBS}/{quote(worker.job, safe='')}/metrics"
+        headers = {"Content-Type": "application/json"}
+        return self._ask(Stored, "POST", path, prefix="", content=body, headers=headers).next
+
+    def token(self) -> str:
+        """What lets nodes in, as it is written now. Raises OSError."""
+        return self._options.token_file.read_text(encoding="utf-8").strip()
+
     def _look_up(self) -> None:
         try:
-            self._token = self._options.token_file.read_text(encoding="utf-8").strip()
+            self._token = self.token()
             url = find_url(self._options).rstrip("/")
         except (OSError, ValueError) as error:
             raise Away(f"the server's address or token cannot be read: {error}") from None
@@ -101,12 +118,13 @@ class Server:
         if not self._token.isascii() or not self._token.isprintable():
             raise Refused(NotAllowed(f"what is in {self._options.token_file} is no token"), 401)
 
-    def _ask(self, answer: type[T], method: str, path: str, **request: Any) -> T:
+    def _ask(self, answer: type[T], method: str, path: str, *, prefix: str = PREFIX, **request: Any) -> T:
+        headers = {"Authorization": f"Bearer {self._token}", **request.pop("headers", {})}
         try:
             response = self._http.request(
                 method,
-                f"{self._url}{PREFIX}{path}",
-                headers={"Authorization": f"Bearer {self._token}"},
+                f"{self._url}{prefix}{path}",
+                headers=headers,
                 **request,
             )
         except (httpx.HTTPError, httpx.InvalidURL) as error:

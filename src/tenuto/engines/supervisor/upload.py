@@ -1,7 +1,7 @@
-"""Brings the output of workers to the server, a piece of each in turn, never more than a moment behind.
+"""Brings what workers print and tell to the server, a piece of each in turn, never more than a moment behind.
 
 The server says which offset it wants next, so whichever side was away or forgot something, the log goes on where it
-must. Parts of a log that the server has are deleted here.
+must. Parts of a log that the server has are deleted here. Records (`record_upload`) go the same way.
 """
 
 from __future__ import annotations
@@ -10,63 +10,23 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
-from pathlib import Path
 
 from tenuto.engines.supervisor.link import Backoff
+from tenuto.engines.supervisor.news import NEWS, TOLD, Echo
+from tenuto.engines.supervisor.parts import Parts
+from tenuto.engines.supervisor.record_upload import RecordUpload
+from tenuto.engines.supervisor.records import WorkerFiles
 from tenuto.engines.supervisor.server import Away, Refused, SayHello, Server, Superseded
-from tenuto.wire.worker import WorkerId
+from tenuto.wire.membership import STEPS
+from tenuto.wire.worker import WORKER, WorkerId, WorkerOrder
 
 log = logging.getLogger(__name__)
-CHUNK = 256 << 10
 _TURN = 4
 """Pieces of one log before it is the next one's turn."""
 _NEVER_WANTED = (413, 422)
 """Answers after which a piece is left out; whatever else is the matter may pass."""
 _EVERY = 0.25
 """Seconds between two looks at the logs of running workers."""
-
-
-class Parts:
-    """A log on disk as the shim writes it."""
-
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-
-    def read(self, offset: int) -> tuple[int, bytes]:
-        """The next piece at or after an offset and where it begins; empty if there is none yet."""
-        starts = self._starts()
-        for index, start in enumerate(starts):
-            if index + 1 < len(starts) and starts[index + 1] <= offset:
-                continue
-            begin = max(start, offset)
-            if data := self._piece(start, begin - start):
-                return begin, data
-        return offset, b""
-
-    def drop_before(self, offset: int) -> None:
-        """Delete the parts that end before an offset."""
-        starts = self._starts()
-        for start, following in pairwise(starts):
-            if following <= offset:
-                self._path(start).unlink(missing_ok=True)
-
-    def _starts(self) -> list[int]:
-        try:
-            return sorted(int(part.name) for part in self._directory.iterdir())
-        except FileNotFoundError:
-            return []
-
-    def _piece(self, start: int, skip: int) -> bytes:
-        try:
-            with self._path(start).open("rb") as part:
-                part.seek(skip)
-                return part.read(CHUNK)
-        except FileNotFoundError:
-            return b""  # the shim needed the room
-
-    def _path(self, start: int) -> Path:
-        return self._directory / f"{start:020d}"
 
 
 @dataclass(slots=True)
@@ -77,17 +37,25 @@ class _Upload:
     """The offset that the server wants next, as far as we know."""
     end: int | None = None
     """Where the log ends, once the worker has."""
-    done: bool = False
+    log_done: bool = False
     troubles: int = 0
     """How often in a row the server could not take a piece."""
+    records: tuple[RecordUpload, ...] = ()
+    echo: Echo | None = None
+    """Makes records for a worker that makes none itself."""
+
+    @property
+    def done(self) -> bool:
+        """Whether the server has all that there is."""
+        return self.log_done and all(stream.done for stream in self.records)
 
 
 class Uploads:
-    """All logs of the node. One thread of its own."""
+    """All logs and records of the node. One thread of its own."""
 
     def __init__(self, server: Server, node: str, wake: Callable[[], None]) -> None:
         self._server = server
-        self._node = node
+        self.node = node
         self._wake = wake
         self._ended = threading.Event()
         self._changed = threading.Condition()
@@ -103,14 +71,15 @@ class Uploads:
         with self._changed:
             self._changed.notify_all()
 
-    def add(self, worker: WorkerId, directory: Path) -> None:
-        """A worker whose log is to be brought over."""
+    def add(self, order: WorkerOrder, files: WorkerFiles) -> None:
+        """A worker whose log and records are to be brought over."""
+        upload = _upload(order, files)
         with self._changed:
-            self._uploads[worker] = _Upload(worker, Parts(directory))
+            self._uploads[order.id] = upload
             self._changed.notify_all()
 
     def finish(self, worker: WorkerId, end: int) -> None:
-        """The log will not grow beyond its end."""
+        """The log will not grow beyond its end, and nothing more is told."""
         with self._changed:
             self._uploads[worker].end = end
             self._changed.notify_all()
@@ -152,13 +121,23 @@ class Uploads:
             self._changed.wait(_EVERY if open_ones else None)
 
     def _advance(self, upload: _Upload) -> bool:
-        """Bring over some pieces; False if there is nothing more to bring now."""
+        """Bring over some pieces of everything; False if there is nothing more to bring now."""
+        busy = False if upload.log_done else self._advance_log(upload)
+        ended = upload.end is not None  # asked first, as with the log
+        if upload.echo is not None:
+            upload.echo.look(ended=ended)
+        for stream in upload.records:
+            busy |= not stream.done and stream.advance(self._server, ended=ended)
+        if upload.done:
+            self._wake()
+        return busy
+
+    def _advance_log(self, upload: _Upload) -> bool:
         for _ in range(_TURN):
             ended = upload.end is not None  # asked first: what is read afterwards is then the whole
             begin, data = upload.parts.read(upload.at)
             if not data:
-                if ended:
-                    self._complete(upload)
+                upload.log_done = ended
                 return False
             self._send(upload, begin, data)
         return True
@@ -166,7 +145,7 @@ class Uploads:
     def _send(self, upload: _Upload, begin: int, data: bytes) -> None:
         upload.troubles += 1
         try:
-            wanted = self._server.put_log(self._node, upload.worker, begin, data)
+            wanted = self._server.put_log(self.node, upload.worker, begin, data)
         except Refused as error:
             if error.status not in _NEVER_WANTED:
                 raise Away(str(error)) from None
@@ -174,11 +153,20 @@ class Uploads:
             wanted = begin + len(data)
         if wanted <= upload.at < begin:
             log.warning("the server wants bytes of the log of %s that are gone", upload.worker)
-            self._complete(upload)
+            upload.log_done = True
         upload.at, upload.troubles = wanted, 0
         upload.parts.drop_before(wanted)
 
-    def _complete(self, upload: _Upload) -> None:
-        """Nothing is left that could be brought."""
-        upload.done = True
-        self._wake()
+
+def _upload(order: WorkerOrder, files: WorkerFiles) -> _Upload:
+    """What there will be to bring over of a worker; one that is linked tells its steps itself."""
+    told = files.directory / "link" / STEPS if order.linked else files.directory / TOLD
+    return _Upload(
+        order.id,
+        Parts(files.log),
+        records=(
+            RecordUpload(order.id, "worker", told),
+            RecordUpload(order.id, "supervisor", files.directory / NEWS),
+        ),
+        echo=None if order.linked or order.id.role != WORKER else Echo(order, files),
+    )
