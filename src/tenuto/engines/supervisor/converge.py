@@ -18,6 +18,8 @@ class Held:
     stopping: bool
     told: bool
     """The server has its exit code and its whole log."""
+    kept: bool = False
+    """It is not to be stopped yet, though it is not wanted: others still train with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +48,9 @@ def converge(wanted: Mapping[WorkerId, WorkerOrder], here: Mapping[WorkerId, Hel
     unwanted = {worker: held for worker, held in here.items() if worker not in wanted}
     return Steps(
         start=tuple(start),
-        stop=tuple(worker for worker, held in unwanted.items() if not held.gone and not held.stopping),
+        stop=tuple(
+            worker for worker, held in unwanted.items() if not (held.gone or held.stopping or held.kept)
+        ),
         forget=tuple(worker for worker, held in unwanted.items() if held.gone and held.told),
         wait=tuple(wait),
     )

@@ -7,7 +7,9 @@ DIR/left                      it was told to leave, and has left
 DIR/state.json                the newest orders that were obeyed, and the server's settings
 DIR/setup/JOB/                whether the job's setup was done here
 DIR/workers/WORKER/           order.json: what was ordered; lock: held while the shim lives; shim.json: which processes
-                              run; stop.json: why it shall end; exit.json: how it ended; report; log/OFFSET
+                              run; stop.json: why it shall end; exit.json: how it ended; report; log/OFFSET;
+                              link/: shared with the worker (see `wire.membership`); news/: what we tell of it
+DIR/crews/JOB.json            who trains together, of jobs that rescale in place
 DIR/trash/                    what is being deleted
 
 Every file is replaced as a whole; what must outlive a loss of power is flushed to the disk.
@@ -74,6 +76,8 @@ class Running:
     worker: ProcessIdentity | None = None
     """None while it waits for its setup."""
     started_at: float | None = None
+    exit_code: int | None = None
+    """As soon as the worker itself has gone; what it started may still be there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,8 @@ class WorkerFiles:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.log = directory / "log"
+        self.link = directory / "link"
+        self.news = directory / "news"
         self._report = directory / "report"
 
     @property
@@ -114,6 +120,7 @@ class WorkerFiles:
             shim=ProcessIdentity(told["pid"], told["started"]),
             worker=None if worker is None else ProcessIdentity(worker["pid"], worker["started"]),
             started_at=None if worker is None else worker["at"],
+            exit_code=None if worker is None else worker.get("exit_code"),
         )
 
     def exit(self) -> Exit | None:
@@ -218,6 +225,11 @@ class Records:
         return self.directory / "setup"
 
     @property
+    def crews(self) -> Path:
+        """Where crews are remembered (`crews.notes`)."""
+        return self.directory / "crews"
+
+    @property
     def _trash(self) -> Path:
         return self.directory / "trash"
 
@@ -241,6 +253,8 @@ class Records:
         """Write down what is about to be started."""
         files = WorkerFiles(self._workers / _file_name(str(order.id)))
         files.directory.mkdir(mode=0o700, exist_ok=True)  # left without an order when the disk was full
+        if order.linked:
+            files.link.mkdir(mode=0o700, exist_ok=True)
         task = {
             "order": json.loads(encode(order)),
             "boot": boot(),
@@ -269,7 +283,7 @@ class Records:
 
     def erase(self) -> None:
         """Leave nothing but the note that the supervisor has left."""
-        for part in (self._workers, self._setups, self._trash):
+        for part in (self._workers, self._setups, self.crews, self._trash):
             shutil.rmtree(part, ignore_errors=True)
         for name in ("state.json", "bell", "lock", WHO):
             (self.directory / name).unlink(missing_ok=True)

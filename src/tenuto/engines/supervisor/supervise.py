@@ -11,19 +11,28 @@ import math
 import os
 import queue
 import time
+from dataclasses import replace
 
 from tenuto.engines.inventory import FreePorts
 from tenuto.engines.supervisor.converge import converge
 from tenuto.engines.supervisor.crew import Crew
+from tenuto.engines.supervisor.crews import eviction
+from tenuto.engines.supervisor.crews.desk import Crews
+from tenuto.engines.supervisor.crews.eviction import StackTaken
+from tenuto.engines.supervisor.crews.notes import CrewNotes
+from tenuto.engines.supervisor.crews.post import Post
+from tenuto.engines.supervisor.crews.reception import Reception
+from tenuto.engines.supervisor.crews.words import Word
 from tenuto.engines.supervisor.link import Link, Message, NotWelcome, Received
 from tenuto.engines.supervisor.records import Records
 from tenuto.engines.supervisor.server import Server
 from tenuto.engines.supervisor.upload import Uploads
 from tenuto.engines.supervisor.warm.pool import WarmPool, WarmSettings
-from tenuto.engines.supervisor.worker import inherited
+from tenuto.engines.supervisor.worker import Worker, inherited
 from tenuto.errors import TenutoError
 from tenuto.wire import env
 from tenuto.wire.node import Hello, Orders, Welcome
+from tenuto.wire.status import Stage
 from tenuto.wire.worker import ExitReason, WorkerId, WorkerOrder, WorkerSeen, WorkerState
 
 log = logging.getLogger(__name__)
@@ -40,8 +49,12 @@ class Supervisor:
         self._records = records
         self._server = server
         self._node = hello.node
-        self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[Message | Word | StackTaken] = queue.SimpleQueue()
         self._bell = os.open(records.bell, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self._reception = Reception(hello.address, server.token, self._deliver)
+        hello = replace(hello, peer=self._reception.address)
+        self._post = Post(server.token)
+        self._crews = Crews(CrewNotes(records.crews), hello, self._post, self._ask_for_stack)
         self._link = Link(server, hello, self._deliver)
         self._uploads = Uploads(server, self._node, self.wake)
         self._pool = WarmPool(inherited(), warm)
@@ -66,14 +79,17 @@ class Supervisor:
         self._link.start()
         try:
             while not self._ended:
-                self._crew.wait(min(self._tell_at, self._silence_at()))
+                self._crew.wait(min(self._tell_at, self._silence_at(), self._crews.look_at))
                 self._read_messages()
                 self._mind_silence()
+                self._mind_crews()
                 self._converge()
                 self._tell()
                 self._left = self._may_leave()
                 self._ended = self._ended or self._left
         finally:
+            self._reception.close()
+            self._post.close()
             self._link.end()
             self._uploads.end()
             self._pool.close()
@@ -93,7 +109,7 @@ class Supervisor:
         except BlockingIOError:
             return  # it rings already
 
-    def _deliver(self, message: Message) -> None:
+    def _deliver(self, message: Message | Word | StackTaken) -> None:
         self._inbox.put(message)
         self.wake()
 
@@ -110,6 +126,10 @@ class Supervisor:
                 self._received = max(self._received, message.report)
             elif isinstance(message, Welcome):
                 self._settle_in(message)
+            elif isinstance(message, Word):
+                self._crews.hear(message, time.monotonic())
+            elif isinstance(message, StackTaken):
+                self._kill_hung(message)
             else:
                 self._not_welcome(message)
 
@@ -143,6 +163,7 @@ class Supervisor:
             return
         self._not_obeyed = None
         self._wanted = {order.id: order for order in orders.workers if order.node == self._node}
+        self._crews.obey(orders.crews, time.monotonic())
         self._leaving = orders.leave
         self._tell_at = 0.0  # ports that were given to workers must not be offered again
 
@@ -161,13 +182,29 @@ class Supervisor:
     def _converge(self) -> None:
         if self._wanted is None:
             return
-        steps = converge(self._wanted, self._crew.held(self._received))
+        now = time.monotonic()
+        held = self._crew.held(self._received, lambda id: self._crews.keeps(id, now))  # noqa: A006
+        steps = converge(self._wanted, held)
         for id in steps.stop:  # noqa: A001
             self._crew.stop(id)
         for id in steps.forget:  # noqa: A001
             self._crew.forget(id)
         not_now = steps.start if self._silent() else [o for o in steps.start if not self._crew.start(o)]
         self._waiting = (*not_now, *steps.wait)
+
+    def _mind_crews(self) -> None:
+        """See where the workers stand that rescale in place, and tell them who trains together."""
+        now = time.monotonic()
+        if now >= self._crews.look_at:
+            self._crew.look_at_stages()
+        self._crews.advance(self._crew, self._waiting, now)
+
+    def _ask_for_stack(self, worker: Worker, seconds: float) -> None:
+        eviction.ask(worker, seconds, self._deliver)
+
+    def _kill_hung(self, taken: StackTaken) -> None:
+        if (worker := self._crew.get(taken.worker)) is not None:
+            eviction.kill_hung(worker, taken, self._node)
 
     def _silence_at(self) -> float:
         """When the server will have been away for too long; never if that is so already."""
@@ -199,9 +236,10 @@ class Supervisor:
         if due:
             self._crew.look_around()
         seen = self._seen()
-        if not due and seen == self._told:
+        outline = tuple(_outline(worker) for worker in seen)
+        if not due and outline == self._told:
             return
-        self._told = seen
+        self._told = outline
         self._published = self._link.publish(seen, self._ports.offer(self._used_ports()))
         self._tell_at = now + self._records.state.heartbeat
         for worker in self._crew:
@@ -220,3 +258,9 @@ class Supervisor:
         orders = [*(self._wanted or {}).values(), *(worker.order for worker in self._crew)]
         ports = {order.env.get(env.MASTER_PORT, "") for order in orders}
         return {int(port) for port in ports if port.isascii() and port.isdigit()}
+
+
+def _outline(worker: WorkerSeen) -> WorkerSeen:
+    """What is told at once: not every step, nor that a worker waits for others within one."""
+    trains = worker.stage == Stage.MEETING.name.lower()
+    return replace(worker, step=None, data={}, stage=Stage.TRAINING.name.lower() if trains else worker.stage)

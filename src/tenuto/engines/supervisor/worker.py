@@ -8,14 +8,18 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from tenuto.engines.identity import ProcessIdentity
 from tenuto.engines.supervisor import shim
+from tenuto.engines.supervisor.crews.seats import Seat
+from tenuto.engines.supervisor.crews.watch import Watch
 from tenuto.engines.supervisor.leftovers import kill_leftovers
 from tenuto.engines.supervisor.records import Exit, Progress, Records, Running, WorkerFiles
 from tenuto.engines.supervisor.shim.files import boot
 from tenuto.engines.supervisor.warm.pool import WarmPool
+from tenuto.wire import membership as memberships
 from tenuto.wire.worker import ExitReason, WorkerOrder, WorkerSeen, WorkerState
 
 log = logging.getLogger(__name__)
@@ -54,6 +58,11 @@ class Worker:
         """Whether a warm server was asked for its shim, which may come to nothing."""
         self._report_stamp = (0, 0)
         self._progress: Progress | None = None
+        self.watch = Watch(files.link / memberships.STATUS) if order.linked else None
+        self.told = _told(files.link) if order.linked else 0
+        """The newest generation that the worker was told of."""
+        self.evicted = False
+        """Whether it hung and is being killed."""
         if child is not None:
             self.shim_watch = os.pidfd_open(child.pid)
         self.look()
@@ -82,6 +91,25 @@ class Worker:
         if stamp != self._report_stamp:
             self._report_stamp = stamp
             self._progress = self.files.report() or self._progress
+
+    def look_at_status(self) -> None:
+        """Read where the worker stands, if it rescales in place."""
+        if self.watch is not None and self.end is None:
+            worker = None if self.running is None else self.running.worker
+            self.watch.look(None if worker is None else worker.pid, time.monotonic())
+
+    def seat(self, empty: Seat) -> Seat:
+        """What whoever decides about its generation must know."""
+        running, end, watch = self.running, self.end, self.watch
+        died = None if running is None else running.exit_code
+        return replace(
+            empty,
+            alive=end is None and died is None,
+            exit_code=died if end is None else end.exit_code,
+            status=None if watch is None else watch.status,
+            activity=empty.activity if watch is None else watch.activity,
+            step_seconds=None if watch is None else watch.step_seconds,
+        )
 
     def stop(self, reason: ExitReason, message: str, grace: float) -> None:
         """Have the shim end the worker; said again with another reason or less grace, that counts."""
@@ -131,6 +159,8 @@ class Worker:
     def seen(self, node: str) -> WorkerSeen:
         """What the server is told."""
         running, end, progress = self.running, self.end, self._progress
+        status = None if self.watch is None else self.watch.status
+        step = None if progress is None else progress.step
         worker = None if running is None else running.worker
         return WorkerSeen(
             id=self.order.id,
@@ -143,8 +173,10 @@ class Worker:
             exit_code=None if end is None else end.exit_code,
             reason=None if end is None else end.reason,
             message="" if end is None else end.message,
-            step=None if progress is None else progress.step,
+            step=step if status is None else status.step,
             data={} if progress is None else progress.data,
+            generation=None if status is None else status.generation or None,
+            stage="" if status is None else status.stage.name.lower(),
         )
 
     def shim_has_gone(self) -> None:
@@ -167,6 +199,7 @@ class Worker:
     def _end_with(self, end: Exit | None) -> None:
         if end is not None:
             self.look_at_report()
+            self.look_at_status()
             self.end = end
 
     def _record_death(self) -> None:
@@ -242,3 +275,12 @@ def _watch(process: ProcessIdentity) -> int | None:
         return descriptor
     os.close(descriptor)
     return None
+
+
+def _told(link: Path) -> int:
+    """The generation that a worker was told of last, by whichever supervisor."""
+    try:
+        told = memberships.read(link)
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0
+    return 0 if told is None else told.generation

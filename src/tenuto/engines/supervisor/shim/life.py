@@ -42,6 +42,7 @@ class Life:
         self._order: dict[str, Any] = self._task["order"]
         self._log = Log(f"{directory}/log", self._task["spool_bytes"])
         self._processes = Processes(self._log, f"{directory}/stop.json", self._order["grace"])
+        self._linked = bool(self._order.get("linked"))
 
     def live(self) -> None:
         """Run the worker and leave its exit record."""
@@ -64,11 +65,19 @@ class Life:
     def _run(self) -> tuple[int, dict[str, Any] | None]:
         self._refuse_without_environment()
         pid = self._processes.start(self._program(self._kind, self._order["argv"]))
-        self._note({"pid": pid, "started": identity(pid), "at": time.time()})
+        worker = {"pid": pid, "started": identity(pid), "at": time.time()}
+        self._note(worker)
+        if self._linked:  # others wait for it: they are told before all that it left behind is cleared away
+            self._processes.on_end = lambda code: self._note({**worker, "exit_code": code})
         return self._processes.wait()
 
     def _program(self, kind: type[Program], argv: list[str]) -> Program:
-        return kind(self._order, argv, {env.REPORT: f"{self._directory}/report"})
+        ours = {env.REPORT: f"{self._directory}/report"}
+        if self._linked:
+            ours[env.LINK] = f"{self._directory}/link"
+            ours[env.BELL] = self._task["bell"]
+            ours[env.WORKER] = "{job}.{generation}.{role}.{rank}".format(**self._order["id"])
+        return kind(self._order, argv, ours)
 
     def _refuse_if_stopped(self) -> None:
         if (stop := self._processes.stop) is not None:

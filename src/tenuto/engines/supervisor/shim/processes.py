@@ -17,6 +17,7 @@ from tenuto.engines.supervisor.shim.program import Program
 
 TYPE_CHECKING = False  # importing typing costs milliseconds
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 _LINGER = 1.0
@@ -31,6 +32,8 @@ class Processes:
     def __init__(self, log: Log, stop_file: str, grace: float) -> None:
         self.stop: dict[str, Any] | None = None
         """Why the worker shall end, once somebody has said so."""
+        self.on_end: Callable[[int], None] | None = None
+        """Called with the exit code when the program itself has gone, whatever it left behind."""
         self._stop_file = stop_file
         self._plain_stop = {"reason": "stopped", "message": "", "grace": grace}
         self._log = log
@@ -83,8 +86,7 @@ class Processes:
         while self._pump():
             continue
         self._close_output()
-        code = os.waitstatus_to_exitcode(self._status or 0)
-        return (code if code >= 0 else 128 - code), self._stopped_by
+        return _exit_code(self._status or 0), self._stopped_by
 
     def listen(self, timeout: float | None) -> None:
         """Take what comes within the time: output, orders to stop, deaths."""
@@ -126,6 +128,8 @@ class Processes:
                 return
             if pid == self._main and self._status is None:
                 self._status, self._stopped_by = status, self.stop
+                if self.on_end is not None:
+                    self.on_end(_exit_code(status))
                 self._clear_away()
 
     def _clear_away(self) -> None:
@@ -162,6 +166,12 @@ class Processes:
             self._poll.unregister(self._output)
             os.close(self._output)
             self._output = None
+
+
+def _exit_code(status: int) -> int:
+    """As a shell tells it."""
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
 
 
 def _signal_group(pid: int, number: int) -> None:

@@ -1,0 +1,110 @@
+"""Hears the words of other supervisors, on a port of its own; who has not the nodes' token is not listened to."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import socket
+import threading
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from pydantic import ValidationError
+
+from tenuto.engines.supervisor.crews.words import MOST_BYTES, PATH, Word
+from tenuto.wire.codec import decode
+
+log = logging.getLogger(__name__)
+_PATIENCE = 5.0
+"""Seconds that somebody may take to say what he has to say."""
+_AT_ONCE = 64
+"""So many may speak at the same time; others are turned away, and come again."""
+
+
+class Reception:
+    """Listens until it is closed. What is said is handed to `deliver`, from other threads."""
+
+    def __init__(self, host: str, token: Callable[[], str], deliver: Callable[[Word], None]) -> None:
+        self._server = _Server(_listen(host), token, deliver)
+        port = self._server.socket.getsockname()[1]
+        self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        threading.Thread(target=self._server.serve_forever, daemon=True, name="reception").start()
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(
+        self, listening: socket.socket, token: Callable[[], str], deliver: Callable[[Word], None]
+    ) -> None:
+        super().__init__(listening.getsockname()[:2], _Handler, bind_and_activate=False)
+        self.socket.close()
+        self.socket = listening
+        self.token = token
+        self.deliver = deliver
+        self._room = threading.BoundedSemaphore(_AT_ONCE)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if self._room.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Whoever hung up has our leave."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    timeout = _PATIENCE
+    server: _Server
+
+    def do_POST(self) -> None:
+        """A word."""
+        self.send_response(self._answer())
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def _answer(self) -> HTTPStatus:
+        said = self.headers.get("Authorization", "")
+        if not hmac.compare_digest(said.encode(), f"Bearer {self.server.token()}".encode()):
+            return HTTPStatus.UNAUTHORIZED
+        if self.path != PATH:
+            return HTTPStatus.NOT_FOUND
+        length = self.headers.get("Content-Length", "")
+        if not length.isdecimal():
+            return HTTPStatus.LENGTH_REQUIRED
+        if int(length) > MOST_BYTES:
+            return HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+        try:
+            word = decode(Word, self.rfile.read(int(length)))
+        except ValidationError:
+            return HTTPStatus.UNPROCESSABLE_ENTITY
+        self.server.deliver(word)
+        return HTTPStatus.NO_CONTENT
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as it is called there
+        """Say nothing: it happens all the time."""
+
+
+def _listen(host: str) -> socket.socket:
+    """At the node's own address; everywhere if that is not one of this machine, because it is translated."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, 0), family=family)
+    except OSError:
+        log.info("%s is no address of this machine; listening at all of them", host)
+        return socket.create_server(("", 0))

@@ -1,0 +1,94 @@
+"""What a worker that hangs is doing: by its own words if it can speak, else as it looks from outside."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+from tenuto.engines.identity import ProcessIdentity
+
+_PATIENCE = 1.0
+"""Seconds that it may take to answer."""
+_LOOK = 0.01
+_QUIET = 0.05
+"""Seconds without another line after which it has said everything."""
+_MOST = 32 << 10
+_STATES = {"T": "stopped", "t": "stopped", "D": "waiting for a disk or device", "Z": "dead"}
+
+
+def take_stack(process: ProcessIdentity, answer: Path) -> str:
+    """The stacks of all threads, or what can be said instead. Takes up to a few seconds."""
+    state = _state(process.pid)
+    can_answer = state != "stopped" and process.alive() and _hears(process.pid)
+    said = _asked(process.pid, answer) if can_answer else ""
+    if said:
+        return said
+    seen = _by_py_spy(process.pid)
+    about = f"it does not answer; its process is {state}"
+    return f"{about}\n{seen}" if seen else about
+
+
+def _hears(pid: int) -> bool:
+    """Whether it knows the question; who does not would die of it."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return False
+    caught = next((line.split()[1] for line in lines if line.startswith("SigCgt:")), "0")
+    return bool(int(caught, 16) >> (signal.SIGUSR2 - 1) & 1)
+
+
+def _asked(pid: int, answer: Path) -> str:
+    """Ask it by SIGUSR2; faulthandler writes the answer to a file."""
+    before = _size(answer)
+    try:
+        os.kill(pid, signal.SIGUSR2)
+    except OSError:
+        return ""
+    give_up, length, since = time.monotonic() + _PATIENCE, before, time.monotonic()
+    while (now := time.monotonic()) < give_up and not (length > before and now - since >= _QUIET):
+        time.sleep(_LOOK)
+        if (size := _size(answer)) != length:
+            length, since = size, time.monotonic()
+    try:
+        with answer.open("rb") as file:
+            file.seek(before)
+            return file.read(_MOST).decode(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _by_py_spy(pid: int) -> str:
+    """Ask py-spy, if it is installed."""
+    program = shutil.which("py-spy") or shutil.which("py-spy", path=str(Path(sys.executable).parent))
+    if program is None and find_spec("py_spy") is not None:
+        program = str(Path(sys.prefix) / "bin" / "py-spy")
+    if program is None:
+        return ""
+    command = [program, "dump", "--nonblocking", "--pid", str(pid)]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=_PATIENCE * 5, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout[:_MOST].decode(errors="replace").strip()
+
+
+def _state(pid: int) -> str:
+    try:
+        letter = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0].decode()
+    except (OSError, IndexError):
+        return "gone"
+    return _STATES.get(letter, "running" if letter == "R" else "asleep")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

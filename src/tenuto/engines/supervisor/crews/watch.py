@@ -1,0 +1,71 @@
+"""How one worker gets on: what it shows, how long its steps take, and what its process does meanwhile."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from tenuto.engines.supervisor.crews.seats import Activity
+from tenuto.wire.status import Status, read_status
+
+STUCK = 1.0
+"""Seconds in one stage after which its process is looked at, and others are told exactly where it stands."""
+_LEAST = 0.5
+"""Seconds over which a pace or the use of a core is measured."""
+_BUSY = 0.5
+"""The share of a core that makes a process busy."""
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+class Watch:
+    """Looks at one worker, cheaply, as often as one likes."""
+
+    def __init__(self, page: Path) -> None:
+        self.status: Status | None = None
+        self.step_seconds: float | None = None
+        self.activity = Activity.IDLE
+        self._page = page
+        self._mark: tuple[int, float] | None = None
+        self._used: tuple[float, float] | None = None
+
+    def look(self, pid: int | None, now: float) -> None:
+        """Read what it shows; and what its process does, if it has been at one thing for long."""
+        try:
+            self.status = read_status(self._page) or self.status
+        except (OSError, ValueError):
+            return  # the page is the worker's own: whatever it makes of it, the supervisor goes on
+        if self.status is None:
+            return
+        self._measure_pace(self.status, now)
+        if pid is None or now - self.status.since < STUCK:
+            self._used, self.activity = None, Activity.IDLE
+        else:
+            self._measure_activity(pid, now)
+
+    def _measure_pace(self, status: Status, now: float) -> None:
+        if self._mark is None or status.step < self._mark[0]:
+            self._mark = (status.step, now)
+            return
+        steps, seconds = status.step - self._mark[0], now - self._mark[1]
+        if steps and seconds >= _LEAST:
+            pace, before = seconds / steps, self.step_seconds
+            # One long pause must not make a slow worker of it.
+            self.step_seconds = pace if before is None else 0.7 * before + 0.3 * min(pace, 2 * before)
+            self._mark = (status.step, now)
+
+    def _measure_activity(self, pid: int, now: float) -> None:
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        except OSError:
+            return
+        if fields[0] in (b"T", b"t"):
+            self._used, self.activity = None, Activity.HALTED
+            return
+        used = (int(fields[11]) + int(fields[12])) / _TICKS
+        before, self._used = self._used, self._used or (used, now)
+        if before is None:
+            self.activity = Activity.IDLE
+        elif now - before[1] >= _LEAST:
+            busy = (used - before[0]) / (now - before[1]) >= _BUSY
+            self.activity = Activity.BUSY if busy else Activity.IDLE
+            self._used = (used, now)
