@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from tenuto.engines.supervisor.records import WorkerFiles
-from tenuto.sdk.spool import Spool
 from tenuto.wire import env, records
+from tenuto.wire.spool import Spool
 from tenuto.wire.worker import WorkerOrder
 
 log = logging.getLogger(__name__)
