@@ -116,6 +116,7 @@ class Actor:
     link: Path
     exit_code: int | None = None
     is_halted: bool = False
+    is_told: bool = False
 
     @property
     def is_alive(self) -> bool:
@@ -153,6 +154,8 @@ class Stage:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
+        if error is not None:
+            error.add_note(self.story())
         for actor in self.actors.values():
             if actor.is_alive:
                 with contextlib.suppress(ProcessLookupError):
@@ -160,8 +163,6 @@ class Stage:
         self._wait_for_the_killed()
         self._limit.close()
         os.close(self._bell)
-        if error is not None:
-            error.add_note(self.story())
 
     # --- what a supervisor does ---
 
@@ -203,6 +204,7 @@ class Stage:
             self.kill(worker)
         if decision.membership is not None:
             self._publish(decision.membership, now)
+        self._stop_the_unwanted()
 
     # --- what a test waits for ---
 
@@ -371,6 +373,16 @@ class Stage:
             if actor.is_alive:
                 membership.write(actor.link, new)
         self._situation = prune(published(self._situation, new, now))
+
+    def _stop_the_unwanted(self) -> None:
+        """Newcomers that nobody wants any more; members leave when the group agrees."""
+        present = self.memberships[-1].workers if self.memberships else ()
+        for worker, actor in self.actors.items():
+            if actor.is_alive and not actor.is_told and worker not in {*self.wanted, *present}:
+                status = actor.status
+                if status is not None and status.stage is At.READY and not status.generation:
+                    actor.is_told = True
+                    os.kill(actor.pid, signal.SIGTERM)
 
     def _has_formed(self, worker: str, generation: int) -> bool:
         status = self.actors[worker].status

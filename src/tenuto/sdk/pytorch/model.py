@@ -65,9 +65,7 @@ class ElasticModel(nn.Module):
             broadcast_buffers=False,  # would be a collective operation in forward, where no error can be caught
             find_unused_parameters=self.__dict__["_find_unused"],
         )
-        # DDP looks at a hook's annotations and cannot read ours; a lambda has none.
-        exchange = _Exchange(group, self.__dict__["_step"])
-        ddp.register_comm_hook(exchange, lambda exchange, bucket: _exchange(exchange, bucket))
+        ddp.register_comm_hook(_Exchange(group, self.__dict__["_step"]), _exchange)
         object.__setattr__(self, "_ddp", ddp)
 
     def part(self) -> None:
@@ -169,6 +167,9 @@ def _exchange(exchange: _Exchange, bucket: _Bucket) -> torch.futures.Future[torc
     done: torch.futures.Future[torch.Tensor] = torch.futures.Future()
     done.set_result(gradients)
     return done
+
+
+_exchange.__annotations__ = {}  # DDP checks them, and cannot read postponed ones
 
 
 def _whatever_comes(

@@ -120,8 +120,8 @@ def moment(run: tenuto.sdk.run.Run) -> dict[str, int]:
         "generation": run.generation,
         "rank": run.rank,
         "world": run.world,
-        "descriptors": len(os.listdir("/proc/self/fd")),
-        "threads": len(os.listdir("/proc/self/task")),
+        "descriptors": len(list(Path("/proc/self/fd").iterdir())),
+        "threads": len(list(Path("/proc/self/task").iterdir())),
         "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
     }
 
