@@ -29,7 +29,7 @@ print(json.dumps(dict(
     stdout=(sys.stdout.name, sys.stdout.mode, sys.stdout.encoding, sys.stdout.errors, sys.stdout.line_buffering),
     stderr=(sys.stderr.name, sys.stderr.mode, sys.stderr.encoding, sys.stderr.errors, sys.stderr.line_buffering),
     same=sys.stdout is sys.__stdout__, tenuto=[name for name in sys.modules if name.startswith("tenuto")],
-    environment={{name: value for name, value in os.environ.items() if name != "TENUTO_REPORT"}},
+    environment={{name: value for name, value in os.environ.items() if not name.startswith("TENUTO_")}},
     descriptors=[n for n in os.listdir("/proc/self/fd") if os.path.exists(f"/proc/self/fd/{{n}}")],
     cwd=os.getcwd(), group=os.getpgid(0) == os.getpid(), session=os.getsid(0) == os.getppid(),
     cores=len(os.sched_getaffinity(0)),
