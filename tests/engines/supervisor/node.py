@@ -72,10 +72,8 @@ class Desk:
         self.engine = LocalEngine()
         self.engine.listen(self.ring)
         self.term += 1
-        app = FastAPI()
-        app.include_router(node_router(self.engine, self.logs, lambda token: token == TOKEN, self.settings))
         config = uvicorn.Config(
-            app, port=self.port, log_level="critical", lifespan="off", timeout_graceful_shutdown=1
+            self.make_app(), port=self.port, log_level="critical", lifespan="off", timeout_graceful_shutdown=1
         )
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run)
@@ -83,6 +81,12 @@ class Desk:
         server = self._server
         self.until(lambda: server.started)
         self.port = server.servers[0].sockets[0].getsockname()[1]
+
+    def make_app(self) -> FastAPI:
+        """What is served."""
+        app = FastAPI()
+        app.include_router(node_router(self.engine, self.logs, lambda token: token == TOKEN, self.settings))
+        return app
 
     def down(self) -> None:
         assert self._server is not None
@@ -237,9 +241,10 @@ def a_node(
     *,
     by_file: bool = False,
     options: tuple[str, ...] = (),
+    desk: Desk | None = None,
 ) -> Iterator[tuple[Desk, Node]]:
     """A server and a supervisor; afterwards nothing of them may be left: no process, no file."""
-    desk = Desk(settings or some_settings())
+    desk = desk or Desk(settings or some_settings())
     desk.up()
     node = Node(desk, directory, by_file=by_file, options=options)
     try:

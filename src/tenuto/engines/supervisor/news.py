@@ -21,7 +21,6 @@ from tenuto.wire.spool import Spool
 from tenuto.wire.worker import WorkerOrder
 
 log = logging.getLogger(__name__)
-NEWS = "news"
 TOLD = "told"
 _LEAST = 0.5
 """Seconds between two records of a program that reports all the time."""
@@ -97,8 +96,8 @@ class Echo:
     def look(self, *, ended: bool) -> None:
         """Tell the newest step, if it is another one and the last one was told a while ago."""
         stamp = self._files.report_stamp()
-        at = stamp[0] / 1e9
-        if stamp == self._stamp or (self._last is not None and at - self._last[0] < _LEAST and not ended):
+        soon = self._last is not None and time.time() - self._last[0] < _LEAST
+        if stamp == self._stamp or (soon and not ended):
             return
         self._stamp = stamp
         progress = self._files.report()
@@ -106,7 +105,7 @@ class Echo:
             return
         step = int(progress.step)
         if self._last is None or step != self._last[1]:
-            self._tell(step, at, progress.data)
+            self._tell(step, stamp[0] / 1e9, progress.data)
 
     def _tell(self, step: int, at: float, values: Mapping[str, float]) -> None:
         fields: dict[str, Any] = {"rank": self._rank, "world": self._world, "values": dict(values)}

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tenuto.engines.supervisor.link import Backoff
-from tenuto.engines.supervisor.news import NEWS, TOLD, Echo
+from tenuto.engines.supervisor.news import TOLD, Echo
 from tenuto.engines.supervisor.parts import Parts
 from tenuto.engines.supervisor.record_upload import RecordUpload
 from tenuto.engines.supervisor.records import WorkerFiles
@@ -160,13 +160,13 @@ class Uploads:
 
 def _upload(order: WorkerOrder, files: WorkerFiles) -> _Upload:
     """What there will be to bring over of a worker; one that is linked tells its steps itself."""
-    told = files.directory / "link" / STEPS if order.linked else files.directory / TOLD
+    told = files.link / STEPS if order.linked else files.directory / TOLD
     return _Upload(
         order.id,
         Parts(files.log),
         records=(
             RecordUpload(order.id, "worker", told),
-            RecordUpload(order.id, "supervisor", files.directory / NEWS),
+            RecordUpload(order.id, "supervisor", files.news),
         ),
         echo=None if order.linked or order.id.role != WORKER else Echo(order, files),
     )
