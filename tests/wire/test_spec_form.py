@@ -73,6 +73,8 @@ def forms(draw: st.DrawFn) -> dict[str, Any]:
     }
     for key in draw(st.sets(st.sampled_from(sorted(optional)))):
         form[key] = draw(optional[key])
+    if not form.get("roles"):
+        form["strategy"] = draw(st.sampled_from(["command", "allreduce"]))
     return form
 
 

@@ -14,6 +14,7 @@ from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.humane import clock, in_local_time, parsed
 from tenuto.cli.printing import console, print_json, print_json_line, print_list, table_of
 from tenuto.cli.read_reply import events_of
+from tenuto.wire.records import RESCALE
 
 if TYPE_CHECKING:
     from tenuto.client import Client, Json
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
 
 EXAMPLES = "Examples: tenuto events · tenuto events train -f · tenuto events --kind promise --json"
 LOOK_EVERY = 0.5
+PHASES = {
+    "warm_up": "warm-up",
+    "agree": "agree",
+    "form": "form",
+    "transfer": "transfer",
+    "first_step": "first step",
+}
+"""What a rescale consists of, in its order; warm-up happens while the others train."""
 COLUMNS = ("time", "what", "job", "node", "change", "by", "why")
 
 
@@ -89,4 +98,14 @@ def _row(event: EventOut, now: datetime) -> tuple[str, ...]:
     moment = parsed(event.at)
     time_ = f"{moment:%H:%M:%S}" if moment.date() == now.date() else clock(moment, now)
     arrow = f"{event.before or '-'} → {event.after or '-'}" if event.before or event.after else ""
-    return (time_, event.kind, event.job, event.node, arrow, event.actor, in_local_time(event.reason, now))
+    why = in_local_time(event.reason, now) + _phases(event)
+    return (time_, event.kind, event.job, event.node, arrow, event.actor, why)
+
+
+def _phases(event: EventOut) -> str:
+    """What a rescale spent its time on."""
+    if event.kind != RESCALE:
+        return ""
+    told = ((name, event.data.get(f"{key}_ms")) for key, name in PHASES.items())
+    parts = [f"{name} {value:.0f} ms" for name, value in told if isinstance(value, int | float)]
+    return f" ({', '.join(parts)})" if parts else ""

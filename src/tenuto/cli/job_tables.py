@@ -13,7 +13,7 @@ from tenuto.cli.printing import facts_of, table_of
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from tenuto.wire.replies import AttemptOut, ContractOut, JobOut
+    from tenuto.wire.replies import AttemptOut, ContractOut, JobOut, MemberOut
 
 COLUMNS = ("id", "name", "state", "ready", "restarts", "age", "node", "promise")
 WIDE_COLUMNS = (*COLUMNS[:-2], "slots", "workers", "done", "owner", "priority", "labels", "why", "promise")
@@ -171,6 +171,7 @@ def job_facts(job: JobOut, now: datetime) -> Table:
             "progress": _progress(job),
             "workers": _size_range(job) if job.ended_at else f"{job.workers} of {_size_range(job)}",
             "slots": job.allocation,
+            "generation": str(job.generation) if job.members else "",
             "curve": _curve(job),
             "restarts": _restarts(job),
             "after": _after(job),
@@ -228,6 +229,21 @@ def _restarts(job: JobOut) -> str:
 
 def _after(job: JobOut) -> str:
     return "" if job.after is None else f"{job.after.get('job', '')} ({job.after.get('condition', 'ok')})"
+
+
+def members_table(members: Iterable[MemberOut]) -> Table:
+    """Who trains together, by rank."""
+    columns = ("rank", "worker", "node", "slot", "generation", "stage")
+    rows = [
+        (str(one.rank), _name(one.worker), one.node, str(one.slot), str(one.generation or "-"), one.stage)
+        for one in members
+    ]
+    return table_of(columns, rows)
+
+
+def _name(worker: str) -> str:
+    """A worker's id without its job's: as it was born, `GENERATION.ROLE.RANK`."""
+    return ".".join(worker.rsplit(".", 3)[1:])
 
 
 def attempts_table(attempts: Iterable[AttemptOut], now: datetime) -> Table:

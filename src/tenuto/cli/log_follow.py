@@ -1,4 +1,7 @@
-"""Reading logs through the API: pieces by their offsets, one generation after the other, to the job's end."""
+"""Reading logs through the API: pieces by their offsets, one generation after the other, to the job's end.
+
+Workers of a job that rescales in place outlive generations: they are all read at once (generation None).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tenuto.cli.log_view import LogView
+from tenuto.model.job import IN_PLACE
 from tenuto.model.phase import ENDED
 
 if TYPE_CHECKING:
@@ -41,10 +45,12 @@ class LogReader:
     """Its id."""
     view: LogView
     which: Which = field(default_factory=Which)
+    by_birth: bool = False
+    """Whether workers of several generations may be there at once."""
     _next: dict[tuple[int, str, int], int] = field(default_factory=dict)
     _done: set[tuple[int, str, int]] = field(default_factory=set)
 
-    def read(self, generation: int, *, tail: int | None = None) -> int:
+    def read(self, generation: int | None, *, tail: int | None = None) -> int:
         """Copy what one generation has printed since the last time; returns how many bytes that was."""
         query = {"role": self.which.role, "rank": self.which.rank, "generation": generation}
         if tail is not None:
@@ -52,7 +58,7 @@ class LogReader:
         # One question tells how far all workers are; only those that went on are asked for more.
         return sum(self._read_on(part) for part in self._parts({**query, "tail": 0}))
 
-    def read_to_end(self, generation: int) -> None:
+    def read_to_end(self, generation: int | None) -> None:
         """Copy the rest of a generation whose workers have gone; what their nodes still hold back is waited for."""
         silent_since = time.monotonic()
         while self._is_open(generation) and time.monotonic() - silent_since < LINGER:
@@ -61,12 +67,12 @@ class LogReader:
             elif self._is_open(generation):
                 time.sleep(LOOK_EVERY)
 
-    def _is_open(self, generation: int) -> bool:
-        return any(key[0] == generation and key not in self._done for key in self._next)
+    def _is_open(self, generation: int | None) -> bool:
+        return any(generation in (None, key[0]) and key not in self._done for key in self._next)
 
     def _parts(self, query: Json) -> list[Json]:
         parts: list[Json] = self.client.logs(self.job, **query)["parts"]
-        self.view.expect([_name(part) for part in parts])
+        self.view.expect([self._name(part) for part in parts])
         for part in parts:
             self._next.setdefault(_key(part), 0)
         return parts
@@ -88,7 +94,7 @@ class LogReader:
         return copied
 
     def _take(self, part: Json) -> int:
-        key, name = _key(part), _name(part)
+        key, name = _key(part), self._name(part)
         self.view.write(name, part["text"])
         taken = part["next"] - max(part["offset"], self._next[key])
         self._next[key] = part["next"]
@@ -97,22 +103,30 @@ class LogReader:
             self.view.finish(name)
         return int(taken)
 
+    def _name(self, part: Json) -> str:
+        """How a worker is called before its lines; by its birth, where workers of many births are read at once."""
+        number = f"{part['generation']}.{part['rank']}" if self.by_birth else part["rank"]
+        return f"{part['role']}/{number}"
+
 
 def _key(part: Json) -> tuple[int, str, int]:
     return part["generation"], part["role"], part["rank"]
 
 
-def _name(part: Json) -> str:
-    return f"{part['role']}/{part['rank']}"
+def rescales_in_place(job: Json) -> bool:
+    """Whether workers of many births train together."""
+    return job["spec"].get("strategy") in IN_PLACE
 
 
 def print_logs(reader: LogReader, job: Json) -> None:
     """Copy what there is."""
     which = reader.which
-    if which.tail is not None:
-        reader.read(which.generation or job["generation"], tail=which.tail)
+    if which.generation is not None or rescales_in_place(job):
+        reader.read(which.generation, tail=which.tail)
+    elif which.tail is not None:
+        reader.read(job["generation"], tail=which.tail)
     else:
-        for generation in [which.generation] if which.generation else range(1, job["generation"] + 1):
+        for generation in range(1, job["generation"] + 1):
             reader.read(generation)
     reader.view.finish_all()
 
@@ -124,14 +138,17 @@ def follow_logs(
 
     `changed` is told whenever the job goes to another state but its last, or gets another answer.
     """
-    generation, tail, told = begin, reader.which.tail, _standing(job)
+    all_at_once = rescales_in_place(job) and reader.which.generation is None
+    generation = None if all_at_once else begin
+    tail, told = reader.which.tail, _standing(job)
     while True:
-        copied = reader.read(generation, tail=tail) if generation else 0
-        tail = None if generation else tail
-        later, ended = job["generation"] > generation, job["state"] in ENDED
+        copied = reader.read(generation, tail=tail) if generation != 0 else 0
+        tail = None if generation != 0 else tail
+        later = generation is not None and job["generation"] > generation
+        ended = job["state"] in ENDED
         if later or ended:
             reader.read_to_end(generation)
-        if later and reader.which.generation is None:
+        if later and generation is not None and reader.which.generation is None:
             generation += 1
             continue
         if later or ended:

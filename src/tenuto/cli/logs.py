@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tenuto.cli.connect import JobArgument, JsonOption, ServerOption, connect
-from tenuto.cli.log_follow import LogReader, Which, follow_logs, print_logs
+from tenuto.cli.log_follow import LogReader, Which, follow_logs, print_logs, rescales_in_place
 from tenuto.cli.log_view import LogView
 from tenuto.cli.printing import print_json, say
 from tenuto.errors import InputInvalid
@@ -52,7 +52,8 @@ def logs(
         if as_json:
             print_json(_as_json(client, found, which))
             return
-        reader = LogReader(client, found["id"], LogView(sys.stdout, raw=raw), which)
+        by_birth = rescales_in_place(found)
+        reader = LogReader(client, found["id"], LogView(sys.stdout, raw=raw), which, by_birth)
         if follow:
             _follow(reader, found)
         elif found["generation"]:

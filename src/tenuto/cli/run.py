@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 from tenuto.cli import job_options as options
 from tenuto.cli.connect import ServerOption, connect
 from tenuto.cli.humane import in_local_time
-from tenuto.cli.log_follow import LogReader, follow_logs
+from tenuto.cli.log_follow import LogReader, follow_logs, rescales_in_place
 from tenuto.cli.log_view import LogView
 from tenuto.cli.printing import console, print_json, say
 from tenuto.cli.submit import seconds_of, submit_all
@@ -95,7 +95,7 @@ def _attended(client: Client, job: Json) -> int:
     """Stay with a job to its end; returns what this program shall end with."""
     # Only what the job prints goes to standard output.
     messages = console(error=True)
-    reader = LogReader(client, job["id"], LogView(sys.stdout))
+    reader = LogReader(client, job["id"], LogView(sys.stdout), by_birth=rescales_in_place(job))
     try:
         job = await_verdict(client, job)
         print_verdict(job, messages, attached=True)

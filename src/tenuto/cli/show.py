@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from tenuto.cli.connect import JobArgument, JsonOption, ServerOption, connect
-from tenuto.cli.job_tables import attempts_table, job_facts
+from tenuto.cli.job_tables import attempts_table, job_facts, members_table
 from tenuto.cli.printing import console, print_facts, print_json, print_list
 from tenuto.cli.read_reply import attempts_of, job_of
 
@@ -26,8 +26,11 @@ def show(job: JobArgument, server: ServerOption = None, as_json: JsonOption = Fa
     if as_json:
         print_json({**found, "attempts": attempts})
         return
-    now, out = datetime.now().astimezone(), console()
-    print_facts(job_facts(job_of(found), now), out)
+    now, out, shown = datetime.now().astimezone(), console(), job_of(found)
+    print_facts(job_facts(shown, now), out)
+    if shown.members:
+        out.print()
+        print_list(members_table(shown.members))
     if attempts:
         out.print()
         print_list(attempts_table(attempts_of(attempts[-NEWEST:]), now))

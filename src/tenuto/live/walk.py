@@ -84,6 +84,9 @@ def _as_seen(attempt: Attempt, seen: WorkerSeen | None) -> Attempt:
         exit_code=seen.exit_code,
         reason="" if seen.reason is None else seen.reason.value,
         message=seen.message,
+        joined=seen.generation or attempt.joined,
+        # Within a step it waits for others; who trains does so many times a second.
+        stage="training" if seen.stage == "meeting" else seen.stage,
     )
 
 

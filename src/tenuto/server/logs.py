@@ -1,4 +1,8 @@
-"""Logs: what the workers of one generation printed, in pieces by offset, by their last lines, or as a file."""
+"""Logs: what the workers of one generation printed, in pieces by offset, by their last lines, or as a file.
+
+Workers of a job that rescales in place live through many generations; here they belong to that of their birth, and
+who names none gets all of them.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +44,12 @@ class LogFilter(BaseModel):
 
     role: Text = ""
     rank: int | None = Field(default=None, ge=0, le=1 << 20)
-    generation: int | None = Field(default=None, ge=0, le=1 << 31, description="The newest, if not said.")
+    generation: int | None = Field(
+        default=None,
+        ge=0,
+        le=1 << 31,
+        description="The newest, if not said; every worker, if the job rescales in place.",
+    )
     tail: int | None = Field(
         default=None, ge=0, le=100_000, description="The last lines of each; no offset then."
     )
@@ -50,7 +59,7 @@ class LogFilter(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _Workers:
-    """The workers of one generation."""
+    """The workers of one generation, or all."""
 
     job: Job
     generation: int
@@ -75,15 +84,16 @@ def _workers(here: Platform, ref: str, generation: int | None) -> _Workers:
     job, attempts = here.store.read(lambda tx: ((job := job_called(tx, ref)), tx.attempts(job.id)))
     known: dict[WorkerId, Attempt | None] = dict.fromkeys(here.logs.workers(job.id))
     known |= {WorkerId(one.job, one.generation, one.role, one.rank): one for one in attempts}
-    if generation is None:
-        generation = max((worker.generation for worker in known), default=job.generation)
+    newest = max((worker.generation for worker in known), default=job.generation)
+    chosen = newest if generation is None else generation
+    every = generation is None and job.spec.in_place
     # Workers first, then the other roles; by rank.
-    mine = sorted((worker for worker in known if worker.generation == generation), key=_order)
-    return _Workers(job, generation, {worker: known[worker] for worker in mine})
+    mine = sorted((worker for worker in known if every or worker.generation == chosen), key=_order)
+    return _Workers(job, chosen, {worker: known[worker] for worker in mine})
 
 
-def _order(worker: WorkerId) -> tuple[bool, str, int]:
-    return worker.role != WORKER, worker.role, worker.rank
+def _order(worker: WorkerId) -> tuple[bool, str, int, int]:
+    return worker.role != WORKER, worker.role, worker.generation, worker.rank
 
 
 def _part(here: Platform, worker: WorkerId, attempt: Attempt | None, which: LogFilter, limit: int) -> LogPart:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from math import isfinite
 
 from tenuto.forecast.rates import interpolated
@@ -17,6 +18,7 @@ from tenuto.wire.replies import (
     ContractOut,
     EventOut,
     JobOut,
+    MemberOut,
     NodeOut,
     OffersOut,
     PinOut,
@@ -37,7 +39,7 @@ def moment(seconds: float | None) -> str | None:
 def shown_jobs(tx: Tx, jobs: Iterable[Job], now: float) -> list[JobOut]:
     """Jobs with everything about them that other records tell."""
     order = {node.name: node.number for node in tx.nodes()}
-    return [shown_job(job, order, _ready(tx, job), now) for job in jobs]
+    return [shown_job(job, order, workers_now(tx, job), now) for job in jobs]
 
 
 def shown(tx: Tx, job: Job, now: float) -> JobOut:
@@ -45,7 +47,16 @@ def shown(tx: Tx, job: Job, now: float) -> JobOut:
     return shown_jobs(tx, [job], now)[0]
 
 
-def shown_job(job: Job, order: Mapping[str, int], ready: Mapping[str, str], now: float) -> JobOut:
+@dataclass(frozen=True, slots=True)
+class WorkersNow:
+    """What is known of the workers that a job has now."""
+
+    ready: Mapping[str, str]
+    """How many processes of each role run, of how many."""
+    members: Sequence[MemberOut] = ()
+
+
+def shown_job(job: Job, order: Mapping[str, int], workers: WorkersNow, now: float) -> JobOut:
     """One job; `order` tells in which order its nodes stand."""
     slots = sorted(job.slots.items(), key=lambda item: (order.get(item[0], 1 << 60), item[0]))
     return JobOut(
@@ -68,7 +79,8 @@ def shown_job(job: Job, order: Mapping[str, int], ready: Mapping[str, str], now:
         slots={name: list(numbers) for name, numbers in slots},
         allocation=",".join(f"{name}:{len(numbers)}" for name, numbers in slots if numbers),
         generation=job.generation,
-        ready=dict(ready),
+        members=list(workers.members),
+        ready=dict(workers.ready),
         restarts=_restarts(job),
         promise=PromiseOut(state=str(job.promise), breach=job.breach),
         contract=None if job.contract is None else _contract(job.contract),
@@ -96,17 +108,51 @@ def _restarts(job: Job) -> RestartsOut:
     return RestartsOut(failures=job.failures - failed, losses=job.losses - (end is Phase.LOST))
 
 
-def _ready(tx: Tx, job: Job) -> dict[str, str]:
-    """How many processes of each role run, of how many; only a job that is not whole has to be counted."""
+def workers_now(tx: Tx, job: Job) -> WorkersNow:
+    """Who is there; only a job that is not whole, or has members, has to be looked at closely."""
     if job.phase not in PLACED:
-        return {}
+        return WorkersNow({})
+    if job.spec.in_place:
+        return _members_now(job, {_worker(one): one for one in tx.attempts(job.id)})
     wanted = {WORKER: job.workers} | {name: role.count for name, role in job.spec.roles.items()}
     if job.phase is Phase.RUNNING and not job.spec.roles:
-        return {WORKER: f"{job.workers}/{job.workers}"}
+        return WorkersNow({WORKER: f"{job.workers}/{job.workers}"})
     running = [one for one in tx.attempts(job.id) if one.generation == job.generation and _runs(one)]
-    return {
-        role: f"{sum(attempt.role == role for attempt in running)}/{count}" for role, count in wanted.items()
-    }
+    return WorkersNow(
+        {
+            role: f"{sum(attempt.role == role for attempt in running)}/{count}"
+            for role, count in wanted.items()
+        }
+    )
+
+
+def _members_now(job: Job, attempts: Mapping[WorkerId, Attempt]) -> WorkersNow:
+    members = []
+    for rank, member in enumerate(job.members):
+        worker = WorkerId(job.id, member.born, WORKER, member.rank)
+        attempt = attempts.get(worker)
+        members.append(
+            MemberOut(
+                rank=rank,
+                worker=str(worker),
+                node=member.node,
+                slot=member.slot,
+                stage=_stage(attempt),
+                generation=0 if attempt is None else attempt.joined,
+            )
+        )
+    training = sum(member.stage in ("training", "finished") for member in members)
+    return WorkersNow({WORKER: f"{training}/{len(members)}"}, members)
+
+
+def _stage(attempt: Attempt | None) -> str:
+    if attempt is None or attempt.started_at is None:
+        return "waiting"
+    return "ended" if attempt.ended_at is not None else attempt.stage or "starting"
+
+
+def _worker(attempt: Attempt) -> WorkerId:
+    return WorkerId(attempt.job, attempt.generation, attempt.role, attempt.rank)
 
 
 def _runs(attempt: Attempt) -> bool:
@@ -163,7 +209,7 @@ def shown_attempt(attempt: Attempt) -> AttemptOut:
     """One start of a worker."""
     return AttemptOut(
         job=attempt.job,
-        worker=str(WorkerId(attempt.job, attempt.generation, attempt.role, attempt.rank)),
+        worker=str(_worker(attempt)),
         generation=attempt.generation,
         role=attempt.role,
         rank=attempt.rank,

@@ -51,6 +51,10 @@ class Attempt:
     exit_code: int | None = None
     reason: str = ""
     message: str = ""
+    joined: int = 0
+    """The generation that it has joined last, if its job rescales in place."""
+    stage: str = ""
+    """Where it stood when somebody last looked, if its job rescales in place: `starting`, `ready`, `training` …"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -88,6 +88,20 @@ class RestartsOut(Answer):
     losses: int
 
 
+class MemberOut(Answer):
+    """One worker of a job that rescales in place."""
+
+    rank: int
+    worker: str
+    """As the logs name it: by the generation of its birth and its rank then."""
+    node: str
+    slot: int
+    stage: str
+    """`waiting`, `starting`, `ready`, `forming`, `training`, `leaving`, `finished` or `ended`."""
+    generation: int
+    """The generation that it has joined; 0 before the first."""
+
+
 class JobOut(Answer):
     """A job."""
 
@@ -110,6 +124,8 @@ class JobOut(Answer):
     slots: dict[str, list[int]]
     allocation: str
     generation: int
+    members: list[MemberOut]
+    """By rank; empty if it does not rescale in place."""
     ready: dict[str, str]
     restarts: RestartsOut
     promise: PromiseOut

@@ -16,6 +16,7 @@ _PLAIN = (
     "setup",
     "workdir",
     "environment",
+    "strategy",
     "preferred",
     "global_batch",
     "deadline",
