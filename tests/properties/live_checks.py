@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from tenuto.engines.fake import FakeEngine
+from tenuto.engines.launch import member_ids
 from tenuto.model.event import Event
 from tenuto.model.job import Job
 from tenuto.model.phase import ENDED, NEXT, PLACED, Phase
-from tenuto.wire.worker import WorkerState
+from tenuto.wire.worker import CrewOrder, WorkerId, WorkerState
 
 
 def assert_no_slot_is_held_twice(jobs: Iterable[Job], engine: FakeEngine) -> None:
@@ -30,13 +31,71 @@ def assert_no_worker_is_started_twice(engine: FakeEngine) -> None:
 
 
 def assert_generations_follow_each_other(jobs: Iterable[Job], engine: FakeEngine) -> None:
-    """Never two at once, and nobody outlives his job, except where workers were given up with their node."""
+    """Never two at once, and nobody outlives his job, except where workers were given up with their node.
+
+    A job that rescales in place has workers of many births at once, but none from before its last start as a whole
+    beside those that were born since.
+    """
     for job in jobs:
         living = {worker.generation for worker in engine.living(job.id)}
         assert max(living, default=0) <= job.generation
-        if job.losses == 0:
+        if job.losses:
+            continue
+        if job.spec.in_place:
+            assert len({born < job.since for born in living}) <= 1, f"{job.id}: {living} at {job.since}"
+        else:
             assert len(living) <= 1, f"{job.id}: generations {living}"
-            assert not living or job.phase not in ENDED, f"{job.id} is {job.phase}"
+        assert not living or job.phase not in ENDED, f"{job.id} is {job.phase}"
+
+
+def assert_members_are_the_slots(jobs: Iterable[Job]) -> None:
+    """Who rescales in place has one member for each slot; nobody else has any."""
+    for job in jobs:
+        held = Counter((node, slot) for node, slots in job.slots.items() for slot in slots)
+        assert Counter((member.node, member.slot) for member in job.members) == (
+            held if job.spec.in_place else Counter()
+        )
+        assert len(set(member_ids(job))) == len(job.members)
+
+
+class Crews:
+    """Follows the jobs that rescale in place from step to step."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, Job] = {}
+        self._running: set[WorkerId] = set()
+        self._orders: dict[str, CrewOrder] = {}
+
+    def look(self, jobs: Iterable[Job], engine: FakeEngine) -> None:
+        """Compare with what was seen before."""
+        running = {
+            seen.id
+            for node in engine._everywhere()
+            for seen in node.workers.values()
+            if seen.state is WorkerState.RUNNING
+        }
+        now = {job.id: job for job in jobs if job.spec.in_place}
+        for name, job in now.items():
+            if (before := self._before.get(name)) is not None:
+                assert job.generation >= before.generation, f"{name} goes back"
+                if job.since == before.since:
+                    self._assert_survivors_stay(before, job, self._running & running)
+        self._assert_orders_are_newer(engine._together)
+        self._before, self._running = now, running
+
+    def _assert_survivors_stay(self, before: Job, job: Job, alive: set[WorkerId]) -> None:
+        places = dict(zip(job.members, member_ids(job), strict=True))
+        held = {(member.node, member.slot): worker for member, worker in places.items()}
+        for member, worker in zip(before.members, member_ids(before), strict=True):
+            if worker in alive and (member.node, member.slot) in held:
+                assert held[member.node, member.slot] == worker, f"{worker} was replaced though it runs"
+
+    def _assert_orders_are_newer(self, orders: Iterable[CrewOrder]) -> None:
+        told = {order.job: order for order in orders}
+        for job in told.keys() & self._orders.keys():
+            old, new = self._orders[job], told[job]
+            assert (new.plan, new.members) == (old.plan, old.members) or new.plan > old.plan, job
+        self._orders |= told
 
 
 def assert_records_make_sense(jobs: Iterable[Job]) -> None:
@@ -49,7 +108,7 @@ def assert_records_make_sense(jobs: Iterable[Job]) -> None:
             assert job.ending is None
         over = job.phase in ENDED or job.ending is not None
         assert job.failures <= job.spec.retry.failures + over
-        assert job.losses <= job.spec.retry.losses + over
+        assert job.lost_in_a_row <= job.spec.retry.losses + over
 
 
 class Chronicle:

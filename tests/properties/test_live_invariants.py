@@ -22,12 +22,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from tests.live.platform import Platform
 from tests.properties.live_checks import (
     Chronicle,
+    Crews,
     assert_generations_follow_each_other,
+    assert_members_are_the_slots,
     assert_no_slot_is_held_twice,
     assert_no_worker_is_started_twice,
     assert_records_make_sense,
 )
 
+from tenuto.engines.launch import member_ids
 from tenuto.live.controller import Controller
 from tenuto.live.leadership import LeadershipLost
 from tenuto.model.job import Condition, Job, Pin, Retry
@@ -85,8 +88,11 @@ class LivePlatform(RuleBasedStateMachine):
         self.lost: set[str] = set()
         self.wishes: dict[str, dict[str, Any]] = {}
         self.chronicle = Chronicle()
+        self.crews = Crews()
         self.term = 0
         self.joined = 2
+        self.gave_up = False
+        """Whether time has passed while nodes were silent: workers there may have been given up."""
 
     @initialize(
         policy=st.sampled_from(["elasticflow", "elasticflow", "fifo", "gandiva", "edf-admission"]),
@@ -99,8 +105,8 @@ class LivePlatform(RuleBasedStateMachine):
         self.here = Platform(
             NODES, store=store, policy=policy, start_cost=1.0, rescale_cost=1.0, timeout=TIMEOUT
         )
-        for steps in (None, 100.0, None):
-            self.submit(steps, 3.0, 1, Retry(failures=1), 3)
+        for steps, strategy in ((None, "command"), (100.0, "allreduce"), (None, "allreduce")):
+            self.submit(steps, 3.0, 1, Retry(failures=1), strategy, 3)
         self.stopping(slowly, 0)
 
     def teardown(self) -> None:
@@ -119,9 +125,12 @@ class LivePlatform(RuleBasedStateMachine):
         slack=st.sampled_from([None, 1.2, 3.0, 10.0]),
         least=st.sampled_from([1, 1, 1, 2, 4, 7]),
         retry=st.builds(Retry, failures=st.integers(0, 2), losses=st.integers(0, 2)),
+        strategy=st.sampled_from(["command", "allreduce"]),
         then=ticks,
     )
-    def submit(self, steps: float | None, slack: float | None, least: int, retry: Retry, then: int) -> None:
+    def submit(
+        self, steps: float | None, slack: float | None, least: int, retry: Retry, strategy: str, then: int
+    ) -> None:
         deadline = None if slack is None or steps is None else slack * steps / least + 2.0
         sizes = {size: float(size) for size in (1, 2, 4, 7) if size >= least}
         job = self.here.submit(
@@ -132,6 +141,7 @@ class LivePlatform(RuleBasedStateMachine):
             min_workers=least,
             max_workers=max(least, 4),
             retry=retry,
+            strategy=strategy,
             settle=False,
         )
         self.accepted.append(job)
@@ -160,7 +170,9 @@ class LivePlatform(RuleBasedStateMachine):
 
     @rule(
         pick=picks,
-        how=st.sampled_from(["done", "done", "all fail", "fails", "vanishes", "memory"]),
+        how=st.sampled_from(
+            ["done", "done", "all fail", "ends", "fails", "vanishes", "killed", "killed", "memory"]
+        ),
         then=ticks,
     )
     def workers_end(self, pick: int, how: str, then: int) -> None:
@@ -169,8 +181,10 @@ class LivePlatform(RuleBasedStateMachine):
             match how:
                 case "done" | "all fail":
                     engine.end_job(worker.job, 0 if how == "done" else 1)
-                case "fails":
-                    engine.exit_worker(worker, 9)
+                case "ends" | "fails":
+                    engine.exit_worker(worker, 0 if how == "ends" else 9)
+                case "killed":
+                    engine.kill_worker(worker)
                 case "vanishes":
                     engine.vanish(worker)
                 case "memory":
@@ -207,10 +221,24 @@ class LivePlatform(RuleBasedStateMachine):
             self.here.engine.finish_stopping()
         self._tick(then)
 
+    @rule(held=st.booleans(), forming=st.booleans(), then=ticks)
+    def newcomers(self, held: bool, forming: bool, then: int) -> None:
+        """From now on newcomers take their time to start, and groups to form, or all are ready."""
+        engine = self.here.engine
+        engine.slow_forming(inf if forming else 0.0)
+        if held:
+            engine.hold_starts()
+        else:
+            engine.release_starts()
+        if not forming:
+            engine.finish_forming()
+        self._tick(then)
+
     # the controller
 
     @rule(seconds=st.sampled_from([0.5, 3.0, 20.0, 70.0]))
     def time_passes(self, seconds: float) -> None:
+        self.gave_up |= bool(self.lost)
         self.here.clock.now += seconds
         self._tick(2)
 
@@ -231,7 +259,7 @@ class LivePlatform(RuleBasedStateMachine):
     @rule(pick=picks, wish=st.sampled_from(WISHES))
     def a_wish_comes_between_the_picture_and_the_commit(self, pick: int, wish: Mapping[str, Any]) -> None:
         """The server writes while the controller thinks about a newcomer."""
-        self.submit(20.0, None, 1, Retry(), 0)
+        self.submit(20.0, None, 1, Retry(), "allreduce", 0)
         store, write = self.here.store, self.here.store.write
         wished: list[bool] = []
 
@@ -260,9 +288,11 @@ class LivePlatform(RuleBasedStateMachine):
         assert_no_slot_is_held_twice(jobs, here.engine)
         assert_no_worker_is_started_twice(here.engine)
         assert_records_make_sense(jobs)
+        assert_members_are_the_slots(jobs)
+        self.crews.look(jobs, here.engine)
         self.chronicle.read(here.events(after=self.chronicle.last))
         self.chronicle.assert_tells_all(jobs)
-        if not self.chronicle.offline:
+        if not (self.chronicle.offline or self.gave_up):
             assert_generations_follow_each_other(jobs, here.engine)
         term = here.store.read(lambda tx: tx.meta("leadership"))["term"]
         assert term >= self.term
@@ -276,6 +306,7 @@ class LivePlatform(RuleBasedStateMachine):
         self._return_nodes()
         here.engine.slow_stopping(0.0)
         here.engine.finish_stopping()
+        self.newcomers(held=False, forming=False, then=0)
         here.clock.now += 130.0
         here.settle()
         here.clock.now += 130.0
@@ -290,7 +321,9 @@ class LivePlatform(RuleBasedStateMachine):
             if job.phase in PLACED:
                 assert job.phase is P.RUNNING, f"{job.id} is {job.phase} at rest: {job.message}"
                 assert job.slots.keys() <= usable, f"{job.id} is on {job.slots}"
-                wanted |= {WorkerId(job.id, job.generation, WORKER, rank) for rank in range(job.workers)}
+                wanted |= set(member_ids(job)) or {
+                    WorkerId(job.id, job.generation, WORKER, rank) for rank in range(job.workers)
+                }
         present = {
             worker.id
             for worker in here.engine.observe().workers.values()
