@@ -20,7 +20,7 @@ from tenuto.sdk.meter import Meter
 from tenuto.sdk.place import Place, find_place
 from tenuto.sdk.saver import Saver
 from tenuto.sdk.spool import Spool, WorkerLog
-from tenuto.sdk.stopping import StopSignal
+from tenuto.sdk.stopping import EXIT_DRAINED, StopSignal
 from tenuto.sdk.telling import Teller
 from tenuto.wire import membership, records
 
@@ -135,7 +135,10 @@ class Run:
             )
 
     def finish(self, model: Any = None, *, export: str | Path | None = None) -> str:
-        """All steps are done: keep the last checkpoint, write the model to `export`, and tell the summary."""
+        """All steps are done: keep the last checkpoint, write the model to `export`, and tell the summary.
+
+        After a loop that is not ours and was ended because the process was asked to, this exits: drained, not done.
+        """
         session, sentence = self._session, ""
         if session is not None:
             session.finish(model)
@@ -143,6 +146,8 @@ class Run:
             if self.is_leader:
                 sentence = self._summarise(session, exported)
         self._close()
+        if session is None and self.should_stop:
+            raise SystemExit(EXIT_DRAINED)
         return sentence
 
     @property

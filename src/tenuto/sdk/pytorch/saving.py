@@ -44,6 +44,7 @@ def export_model(directory: Path, model: torch.nn.Module) -> Path:
     path = directory / MODEL
     new = path.with_suffix(".new")
     _write_tensors(new, plain.state_dict())
+    new.chmod(0o666 & directory.stat().st_mode)  # others may read it if they may come here
     new.replace(path)
     return path
 
