@@ -9,6 +9,7 @@ import pytest
 from tests.forecast.records import NOW, a_record, a_spec
 from tests.live.platform import Platform
 
+from tenuto.forecast.measured import CURVES, known_curve
 from tenuto.forecast.profiles import resolve_curve
 from tenuto.live.learn import Learner, Track, note_steps, plan_measuring, rate_of
 from tenuto.model.job import Job, Reply
@@ -267,3 +268,73 @@ def test_the_last_step_is_kept_when_a_job_ends() -> None:
     here.exit(job)
 
     assert here.job(job).progress.step == 900.0
+
+
+def members(job: Job, step: float, joined: Sequence[int]) -> list[WorkerSeen]:
+    """Workers of a job that rescales in place: each was born in another generation, and has joined one."""
+    return [
+        WorkerSeen(
+            id=WorkerId(job.id, born, "worker", rank),
+            node="node-0",
+            state=WorkerState.RUNNING,
+            step=step,
+            generation=generation,
+        )
+        for rank, (born, generation) in enumerate(zip((1, 3), joined, strict=False))
+    ]
+
+
+def in_place(job: Job) -> Job:
+    return replace(job, spec=replace(job.spec, strategy="allreduce"))
+
+
+def test_members_of_different_birth_count_when_they_have_joined_one_generation() -> None:
+    job = in_place(running(asking(), 2, 3))
+    track = note_steps(None, job, members(job, 10.0, [1, 3]), NOW)
+    assert not track.running, "one is still in its old group"
+
+    for second in range(1, 5):
+        track = note_steps(track, job, members(job, 10.0 + second, [3, 3]), NOW + second)
+
+    assert (track.generation, track.running, track.steps) == (3, True, 2.0)
+
+
+def test_a_loss_begins_the_count_anew_though_the_size_is_wanted_again() -> None:
+    job = in_place(running(asking(), 2, 3))
+    track = note_steps(None, job, members(job, 10.0, [3, 3]), NOW)
+    track = note_steps(track, job, members(job, 11.0, [4]), NOW + 1.0)
+    track = note_steps(track, job, members(job, 12.0, [5, 5]), NOW + 2.0)
+
+    assert (track.generation, track.reported, track.first) == (5, 12.0, None)
+
+
+def test_the_pace_that_records_tell_is_believed_at_once() -> None:
+    here = Platform()
+    job = here.submit("темп", deadline=5000.0, steps=900.0, curve={}, auto=True, max_workers=2)
+    here.pass_time(1.0)
+    told = {"1": {"steps": 40.0, "seconds": 10.0, "generation": 1}}
+    here.store.write(lambda tx: tx.set_meta(f"paces/{job}", told))
+    here.pass_time(1.0)
+
+    assert here.job(job).curve == {1: 4.0}
+    more = {**told, "2": {"steps": 70.0, "seconds": 10.0, "generation": 2}}
+    here.store.write(lambda tx: tx.set_meta(f"paces/{job}", more))
+    here.pass_time(10.0)
+
+    assert here.job(job).curve == {1: 4.0, 2: 7.0}
+    assert here.job(job).promise is PromiseState.HOLDS
+    assert here.store.read(lambda tx: tx.meta(f"paces/{job}")) is None
+    curves = here.store.read(lambda tx: tx.meta(CURVES))
+    known = known_curve(curves, here.job(job).spec, {"cpu"}, {1, 2})
+    assert known is not None
+    assert known.curve == {1: 4.0, 2: 7.0}
+
+
+def test_few_steps_that_records_tell_are_not_enough() -> None:
+    here = Platform()
+    job = here.submit(deadline=5000.0, steps=900.0, curve={}, auto=True)
+    told = {"1": {"steps": 4.0, "seconds": 1.0, "generation": 1}}
+    here.store.write(lambda tx: tx.set_meta(f"paces/{job}", told))
+    here.pass_time(2.0)
+
+    assert here.job(job).curve == {}

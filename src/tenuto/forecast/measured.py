@@ -24,6 +24,8 @@ MOST_CURVES = 300
 MOST_SIZES = 64
 KEPT_RATES = 15
 
+Paces = Mapping[str, Mapping[str, float]]
+"""Steps and seconds of a job that is being measured, by size, as its records tell them."""
 Stored = Mapping[str, Mapping[str, Any]]
 """As JSON has it: key -> {name, kind, at, sizes: {size: {count, rates}}}."""
 
@@ -56,6 +58,11 @@ class SizeKnown:
     """Between the fastest and the slowest of the newest rates, relative to the median."""
     count: int
     """Stretches that were ever measured."""
+
+
+def paces_key(job: str) -> str:
+    """The store's name for the paces of a job: the server writes them, the controller reads them."""
+    return f"paces/{job}"
 
 
 def key_of(spec: JobSpec, kind: str) -> str:

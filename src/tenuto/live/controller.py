@@ -13,6 +13,7 @@ from threading import Event as Flag
 from typing import Any
 
 from tenuto.engines.base import Engine, Observation, TermRefused
+from tenuto.forecast.pauses import rescale_charge
 from tenuto.forecast.picture import Scene
 from tenuto.live.agenda import next_moment
 from tenuto.live.change import CONTROLLER
@@ -152,6 +153,7 @@ class Controller:
             self._stored_memory, self._memory = (stored["value"] if stored else None), None
             self._decided_on = None
         records = mirror.refresh(tx)
+        self._learner.read(tx, records.jobs.values())
         self._mirror = mirror
         return records
 
@@ -234,6 +236,8 @@ class Controller:
         if self._stored_memory is not None:
             self._memory, self._stored_memory = decode(self._stored_memory, policy), None
         assert records.epoch is not None, "whoever claimed leadership has set it"
+        strategies = (change.job.spec.strategy for change in news.changes.values() if change.job.is_planned)
+        charge = rescale_charge(records.scheduling.rescale_cost, records.pauses, strategies)
         scene = Scene(
             jobs=(),
             nodes=list(news.nodes.values()),
@@ -241,7 +245,7 @@ class Controller:
             epoch=records.epoch,
             rules=rules_of(records.scheduling),
             start_cost=records.scheduling.start_cost,
-            rescale_cost=records.scheduling.rescale_cost,
+            rescale_cost=charge.seconds,
             memory=self._memory,
             promises=policy.promises,
         )

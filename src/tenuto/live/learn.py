@@ -4,14 +4,18 @@ The job runs at a few sizes, one after the other, as a job without a deadline: s
 each size it stays until its workers have reported enough steps. Then it has a curve, and its deadline is answered
 like a newcomer's. What is measured is kept in the job's record at once; only the steps of the present size are
 held in memory, and after a restart of the controller that size is measured anew.
+
+Where workers tell their seconds per step in records, the server has reckoned their pace already; of others the
+steps are watched as they are reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
+from tenuto.forecast.measured import CURVES, Paces, Stretch, paces_key, refined
 from tenuto.forecast.profiles import with_profile
 from tenuto.forecast.rates import being_measured, next_to_measure, sizes_to_measure
 from tenuto.model.job import Contract, Ending, Job, Reply
@@ -76,13 +80,14 @@ def plan_measuring(job: Job, now: float, within: int, settings: Learning) -> Con
 
 def note_steps(track: Track | None, job: Job, seen: Iterable[WorkerSeen], now: float) -> Track:
     """Add what the workers report now to what was seen before."""
-    if track is None or track.generation != job.generation:
-        track = Track(job.generation, now)
     workers = [
-        one
-        for one in seen
-        if one.id.job == job.id and one.id.generation == job.generation and one.id.role == WORKER
+        one for one in seen if one.id.job == job.id and one.id.role == WORKER and _is_present(job, one)
     ]
+    generation = _generation(job, workers)
+    if generation is None:
+        return track if track is not None and track.generation != WAITING else Track(job.generation, now)
+    if track is None or track.generation != generation:
+        track = Track(generation, now)
     running = len(workers) == job.workers > 0 and all(one.state is WorkerState.RUNNING for one in workers)
     if not running:
         return track
@@ -96,6 +101,19 @@ def note_steps(track: Track | None, job: Job, seen: Iterable[WorkerSeen], now: f
     return replace(track, reported=step, first=track.first or (now, step), last=(now, step))
 
 
+def _is_present(job: Job, worker: WorkerSeen) -> bool:
+    """Whether a worker is one of today's; of jobs that rescale in place only those are shown."""
+    return job.spec.in_place or worker.id.generation == job.generation
+
+
+def _generation(job: Job, workers: Sequence[WorkerSeen]) -> int | None:
+    """The generation to which steps are counted; None while workers that rescale in place are in several."""
+    if not job.spec.in_place:
+        return job.generation
+    joined = {one.generation for one in workers}
+    return joined.pop() if len(workers) == job.workers and len(joined) == 1 else None
+
+
 def rate_of(track: Track, now: float, settings: Learning) -> float | None:
     """Steps per second at this size; 0 if nothing was reported in time, None if more must be seen."""
     many = track.steps >= settings.steps and track.seconds >= settings.least
@@ -107,9 +125,25 @@ def rate_of(track: Track, now: float, settings: Learning) -> float | None:
 
 
 def keep_profile(tx: Tx, before: Job, after: Job) -> None:
-    """Keep a curve whose measuring has ended, so that later jobs find it by the name of the profile or the job."""
-    if being_measured(before) and not being_measured(after) and after.curve and after.ending is None:
-        tx.set_meta(PROFILES, with_profile(tx.meta(PROFILES) or {}, after.spec, after.curve))
+    """Keep a curve whose measuring has ended: for jobs that name it, and for others of the same kind."""
+    if not being_measured(before) or being_measured(after):
+        return
+    tx.set_meta(paces_key(after.id), None)
+    if not after.curve or after.ending is not None:
+        return
+    tx.set_meta(PROFILES, with_profile(tx.meta(PROFILES) or {}, after.spec, after.curve))
+    at = after.progress.as_of
+    stretches = [Stretch(size=size, rate=rate, at=at) for size, rate in after.curve.items()]
+    tx.set_meta(CURVES, refined(tx.meta(CURVES) or {}, after.spec, _kind(tx, before), stretches))
+
+
+def _kind(tx: Tx, job: Job) -> str:
+    """The kind of device that a job was measured on."""
+    for name, slots in sorted(job.slots.items()):
+        node = tx.node(name)
+        if node is not None and slots and slots[0] < len(node.slots):
+            return node.slots[slots[0]].kind
+    return "cpu"
 
 
 class Learner:
@@ -118,6 +152,11 @@ class Learner:
     def __init__(self, settings: Learning) -> None:
         self._settings = settings
         self._tracks: dict[str, Track] = {}
+        self._paces: Mapping[str, Paces] = {}
+
+    def read(self, tx: Tx, jobs: Iterable[Job]) -> None:
+        """Look up what records tell of the jobs that are being measured."""
+        self._paces = {job.id: tx.meta(paces_key(job.id)) or {} for job in jobs if being_measured(job)}
 
     def note(self, job: Job, seen: Iterable[WorkerSeen], now: float, within: int) -> Job | None:
         """Look at a job whose contract says MEASURING; what its record must become, or None for no change."""
@@ -127,7 +166,7 @@ class Learner:
             return None
         size = next_to_measure(job, within)
         track = self._track(job, seen, now, size)
-        rate = rate_of(track, now, self._settings)
+        rate = self._told(job, size) or rate_of(track, now, self._settings)
         if rate:
             return self._next(replace(job, curve={**job.curve, size: rate}), now, within)
         if rate == 0.0 or (job.curve and (size == 0 or self._waits_too_long(track, now))):
@@ -149,6 +188,14 @@ class Learner:
             track = before if before is not None and before.generation == WAITING else Track(WAITING, now)
         self._tracks[job.id] = track
         return track
+
+    def _told(self, job: Job, size: int) -> float | None:
+        """The rate at a size as records tell it; None if they do not, or not enough yet."""
+        told = self._paces.get(job.id, {}).get(str(size))
+        if told is None:
+            return None
+        many = told["steps"] >= self._settings.steps and told["seconds"] >= self._settings.least
+        return told["steps"] / told["seconds"] if many or told["seconds"] >= self._settings.seconds else None
 
     def _waits_too_long(self, track: Track, now: float) -> bool:
         """Whether there is no room for the size to be measured."""

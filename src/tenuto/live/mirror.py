@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
+from tenuto.forecast.pauses import PAUSES
 from tenuto.live.sight import belongs, worker_of
 from tenuto.model.job import Job, Progress
 from tenuto.model.node import Node
@@ -65,6 +66,8 @@ class Records:
     """Settings of the policy itself."""
     draining: bool = False
     epoch: float | None = None
+    pauses: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """What rescales in place were measured to cost."""
 
 
 class Mirror:
@@ -91,6 +94,7 @@ class Mirror:
             tuning=tuning_in(tx),
             draining=bool(tx.meta("draining")),
             epoch=tx.meta("epoch"),
+            pauses=tx.meta(PAUSES) or {},
         )
 
     def learn_attempts(self, attempts: Iterable[Attempt]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
-from tenuto.forecast.measured import CURVES, Stretch, refined
+from tenuto.forecast.measured import CURVES, Stretch, paces_key, refined
 from tenuto.forecast.pauses import PAUSES, with_pauses
 from tenuto.forecast.rates import being_measured
 from tenuto.model.event import Event
@@ -35,11 +35,6 @@ _PLAIN = ("seq", "kind", "at")
 def told_key(stream: Stream) -> str:
     """The store's name for how far a stream's events are written."""
     return f"told/{stream}"
-
-
-def paces_key(job: str) -> str:
-    """The store's name for the speeds of a job that is being measured."""
-    return f"paces/{job}"
 
 
 def note_events(store: Store, job: Job, stream: Stream, records: Sequence[Record]) -> None:
