@@ -16,11 +16,12 @@ from typing import Any
 from tests.contracts.engine_contract import FIRST, HANG, SECOND
 from tests.engines import puppet
 from tests.engines.serving import TOKEN, KeptLogs, Server, an_app
+from tests.engines.supervisor.crews import dancer
 
 from tenuto.engines.keeper import LEFT, WHO, Keeper, LocalNode, WayIn
 from tenuto.engines.local import LocalEngine
 from tenuto.settings import Nodes, Settings
-from tenuto.wire.worker import WorkerId, WorkerOrder
+from tenuto.wire.worker import CrewOrder, WorkerId, WorkerOrder
 
 HEARTBEAT = 0.1
 SETTINGS = Settings(nodes=Nodes(heartbeat=HEARTBEAT))
@@ -112,8 +113,8 @@ class LaterTerms:
         self.listen = engine.listen
         self.close = engine.close
 
-    def want(self, term: int, orders: Sequence[WorkerOrder]) -> None:
-        self._engine.want(self._after + term, orders)
+    def want(self, term: int, orders: Sequence[WorkerOrder], crews: Sequence[CrewOrder] = ()) -> None:
+        self._engine.want(self._after + term, orders, crews)
 
 
 class RealStage:
@@ -180,6 +181,36 @@ class RealStage:
 
     def _quiet_for(self, node: str) -> float:
         return time.time() - self.machine.engine.observe().nodes[node].heard_at
+
+
+class RealFloor:
+    """What can be done to real workers that keep to their memberships."""
+
+    def __init__(self, machine: Machine, directory: Path, after_term: int) -> None:
+        self._machine = machine
+        self._directory = directory
+        self._engine = LaterTerms(machine.engine, after_term)
+        (directory / "doors").touch()
+
+    @property
+    def engine(self) -> LaterTerms:
+        return self._engine
+
+    def command(self, worker: WorkerId) -> Mapping[str, Any]:
+        return {"argv": (sys.executable, dancer.__file__, str(self._directory)), "grace": 0.2}
+
+    def kill(self, worker: WorkerId) -> None:
+        pid = self._engine.observe().workers[worker].pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+
+    def finish(self) -> None:
+        (self._directory / "finish").touch()
+
+    def close(self, term: int) -> None:
+        """Let all workers go."""
+        self._machine.engine.want(term, [])
+        until(lambda: not self._machine.engine.observe().workers, "all workers are gone")
 
 
 def _opened(pipe: Path, into: list[int]) -> bool:

@@ -7,12 +7,13 @@ from math import inf
 from typing import Any
 
 import pytest
+from tests.contracts.crew_contract import JOB, CrewContract, Floor
 from tests.contracts.engine_contract import FIRST, SECOND, EngineContract, Stage
 from tests.engines.builders import an_id, an_order
 
 from tenuto.engines.fake import FakeEngine
 from tenuto.model.node import Slot
-from tenuto.wire.worker import ExitReason, WorkerId, WorkerState
+from tenuto.wire.worker import CrewOrder, ExitReason, WorkerId, WorkerOrder, WorkerState
 
 
 class HandClock:
@@ -240,3 +241,83 @@ class TestFakeEngineKeepsTheContract(EngineContract):
     @pytest.fixture
     def stage(self) -> Iterator[Stage]:
         yield FakeStage()
+
+
+class FakeFloor:
+    """Verbs for workers that only exist in memory."""
+
+    def __init__(self) -> None:
+        self.engine = FakeEngine(HandClock())
+        for name in (FIRST, SECOND):
+            self.engine.add_node(name, 2)
+
+    def command(self, worker: WorkerId) -> Mapping[str, Any]:
+        return {}
+
+    def kill(self, worker: WorkerId) -> None:
+        self.engine.kill_worker(worker)
+
+    def finish(self) -> None:
+        self.engine.end_job(JOB)
+
+
+class TestFakeEngineKeepsTheContractOfCrews(CrewContract):
+    @pytest.fixture
+    def floor(self) -> Iterator[Floor]:
+        yield FakeFloor()
+
+
+# workers that rescale in place, beyond the contract
+
+
+def a_crew(plan: int, *members: WorkerId, lead: str = "노드-0") -> CrewOrder:
+    return CrewOrder(job="j-1", plan=plan, members=members, lead=lead, peers={}, hosts={})
+
+
+def linked(*workers: WorkerId) -> list[WorkerOrder]:
+    return [an_order(worker, slot=slot, linked=True) for slot, worker in enumerate(workers)]
+
+
+def standing(engine: FakeEngine, worker: WorkerId) -> tuple[int | None, str]:
+    seen = engine.observe().workers[worker]
+    return seen.generation, seen.stage
+
+
+def test_a_group_takes_as_long_to_form_as_the_test_says() -> None:
+    clock = HandClock()
+    engine = an_engine(clock)
+    engine.slow_forming(5.0)
+
+    engine.want(1, linked(an_id()), [a_crew(3, an_id())])
+    assert standing(engine, an_id()) == (3, "forming")
+    assert engine.next_due() == 1005.0
+
+    clock.now = 1005.0
+    assert standing(engine, an_id()) == (3, "training")
+    assert engine.next_due() is None
+
+
+def test_newcomers_are_waited_for_while_the_others_train() -> None:
+    engine = an_engine()
+    old, new = an_id(), an_id(generation=2)
+    engine.want(1, linked(old), [a_crew(1, old)])
+    engine.hold_starts()
+
+    engine.want(1, linked(old, new), [a_crew(2, old, new)])
+    assert standing(engine, old) == (1, "training")
+
+    engine.release_starts()
+    assert standing(engine, old) == standing(engine, new) == (2, "training")
+
+
+def test_a_leading_node_that_hears_nothing_goes_on_as_it_was_told_before() -> None:
+    engine = an_engine()
+    old, new = an_id(), an_id(generation=2)
+    engine.want(1, linked(old), [a_crew(1, old)])
+    engine.lose_node("노드-0")
+
+    engine.want(1, linked(old, new), [a_crew(2, old, new)])
+    assert standing(engine, old) == (1, "training")
+
+    engine.return_node("노드-0")
+    assert standing(engine, old) == standing(engine, new) == (2, "training")

@@ -9,9 +9,10 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from tests.contracts.crew_contract import CrewContract, Floor
 from tests.contracts.engine_contract import FIRST, HANG, SECOND, EngineContract, Stage
 from tests.engines.builders import an_id, an_order
-from tests.engines.real_nodes import Machine, RealStage, a_machine, until
+from tests.engines.real_nodes import Machine, RealFloor, RealStage, a_machine, until
 
 from tenuto.wire.worker import WorkerState
 
@@ -75,6 +76,17 @@ class TestLocalEngineKeepsTheContract(EngineContract):
         stage.let_exit(order.id, 6)
         assert self.exited(stage, order.id).exit_code == 6
         assert list(stage.starts()) == [order.id]
+
+
+class TestLocalEngineKeepsTheContractOfCrews(CrewContract):
+    @pytest.fixture
+    def floor(self, machine: Machine, tmp_path: Path) -> Iterator[Floor]:
+        machine.all_there()
+        before = 100 * next(STORIES)
+        floor = RealFloor(machine, tmp_path, before)
+        machine.engine.want(before, [])
+        yield floor
+        floor.close(before + 99)
 
 
 def test_a_server_that_comes_back_elsewhere_finds_the_workers_as_they_are(tmp_path: Path) -> None:
