@@ -8,7 +8,8 @@ from pathlib import Path
 from tests.sdk.disk import room_for
 
 from tenuto.engines.supervisor.parts import Parts
-from tenuto.sdk.spool import Spool, WorkerLog, write_progress
+from tenuto.sdk.spool import WorkerLog, write_progress
+from tenuto.wire.spool import Spool
 
 
 def line(number: int) -> bytes:

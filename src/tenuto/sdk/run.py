@@ -19,10 +19,11 @@ from tenuto.sdk.link import Link
 from tenuto.sdk.meter import Meter
 from tenuto.sdk.place import Place, find_place
 from tenuto.sdk.saver import Saver
-from tenuto.sdk.spool import Spool, WorkerLog
+from tenuto.sdk.spool import WorkerLog
 from tenuto.sdk.stopping import EXIT_DRAINED, StopSignal
 from tenuto.sdk.telling import Teller
 from tenuto.wire import membership, records
+from tenuto.wire.spool import Spool
 
 SUMMARY_FILE = "summary.json"
 """In the checkpoint directory, after the end."""

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from tenuto.wire.spool import Spool as Spool
 from tenuto.wire.spool import appending
 
 
@@ -25,7 +24,6 @@ class WorkerLog:
         self._records = directory / f"{name}.jsonl"
         self._text = directory / f"{name}.txt"
         self._who = f"{node}/{rank}"
-        self._elapsed = 0.0
         with contextlib.suppress(OSError):
             directory.mkdir(parents=True, exist_ok=True)
 

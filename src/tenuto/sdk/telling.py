@@ -13,7 +13,8 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tenuto.sdk.spool import Spool, WorkerLog
+from tenuto.sdk.spool import WorkerLog
+from tenuto.wire.spool import Spool
 
 _MOST_WAITING = 10_000
 """Records in memory; beyond them the oldest is left out and counted."""
