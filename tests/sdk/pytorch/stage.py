@@ -188,6 +188,11 @@ class Stage:
         os.kill(self.actors[worker].pid, signal.SIGSTOP)
         self.actors[worker].is_halted = True
 
+    def pump_once(self) -> None:
+        """The same, and wait a moment for news."""
+        self.pump()
+        self._wait_for_news()
+
     def pump(self) -> None:
         """Look at everybody, and publish what the coordinator decides."""
         for pid, code in self.nursery.ended().items():
@@ -218,8 +223,7 @@ class Stage:
                 raise AssertionError("a worker failed")
             if train and self.step >= self.limit:
                 self.limit = self.step + _STRIDE
-            self.pump()
-            self._wait_for_news()
+            self.pump_once()
 
     def until_step(self, step: int) -> None:
         self.limit = max(self.limit, step)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import json
 import os
 import queue
 import threading
@@ -20,10 +21,12 @@ import torch
 import torch.distributed as dist
 from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
 
-from tenuto.sdk.pytorch.sockets import Sockets
+from tenuto.sdk.pytorch.sockets import Sockets, Window
 
-CONNECT = timedelta(seconds=10)
-"""For a member to connect to another that has answered the roll-call."""
+CONNECT = timedelta(seconds=2)
+"""For members to connect to each other once all have answered the roll-call: who dies in that very moment is waited for
+so long. It is doubled with each failure in a row, for machines that really need longer."""
+MOST_DOUBLINGS = 6
 PATIENCE = timedelta(minutes=30)
 """For a collective operation; who hangs is found and ended long before by its supervisor."""
 _LOOK, _LOOK_LATER = 0.0005, 0.005
@@ -58,8 +61,9 @@ class Home:
 class Group:
     """One generation's connections, on one member."""
 
-    def __init__(self, name: str, workers: Sequence[str], rank: int) -> None:
+    def __init__(self, name: str, workers: Sequence[str], rank: int, failures: int = 0) -> None:
         self.name = name
+        self._timeout = CONNECT * 2 ** min(failures, MOST_DOUBLINGS)
         self.workers = tuple(workers)
         self.rank = rank
         self.world = len(self.workers)
@@ -86,8 +90,9 @@ class Group:
 
     def meet(self, host: str, port: int, note: str) -> tuple[str, ...]:
         """Reach the store, leave a note and wait for everybody's, by rank."""
-        with self._sockets.opening():
-            client = TCPStore(host, port, is_master=False, wait_for_workers=False, timeout=CONNECT)
+        with Window() as window:
+            client = TCPStore(host, port, is_master=False, wait_for_workers=False, timeout=self._timeout)
+        self._sockets.hold(window, there=[port])
         self._store = PrefixStore(self.name, client)
         self.store.set(f"here/{self.rank}", note)
         keys = [f"here/{rank}" for rank in range(self.world)]
@@ -107,17 +112,25 @@ class Group:
         if dist.is_initialized():  # by the script itself, where the group stays the same
             self.processes = dist.group.WORLD
             return
-        with self._sockets.opening(), _Interface(hosts):
+        with Window() as window, _Interface(hosts):
             dist.init_process_group(
                 _backend(),
                 store=PrefixStore("group", self.store),
                 rank=self.rank,
                 world_size=self.world,
-                timeout=CONNECT,
+                timeout=self._timeout,
             )
         self.processes = dist.group.WORLD
         assert self.processes is not None
         self.processes.set_timeout(PATIENCE)
+        self._hold_connections(window)
+
+    def _hold_connections(self, window: Window) -> None:
+        """Those between the ports at which the members listen for each other."""
+        mine = window.listening()
+        self.store.set(f"listens/{self.rank}", json.dumps(sorted(mine)))
+        told = self.store.multi_get([f"listens/{rank}" for rank in range(self.world)])
+        self._sockets.hold(window, here=mine, there=[port for ports in told for port in json.loads(ports)])
 
     def wait_until(self, is_so: Callable[[], bool], seconds: float | None = None) -> bool:
         """Look again and again; False after so many seconds. Raises GroupBroken as soon as it is given up."""
@@ -135,7 +148,7 @@ class Group:
 
     def leave(self) -> None:
         """Close everything. Nothing may hold the process group any more, least of all DistributedDataParallel."""
-        self._sockets.close()
+        self._sockets.cut()
         left: list[Any] = [self.processes, self._store]
         if dist.is_initialized() and self.processes is dist.group.WORLD:
             dist.destroy_process_group()

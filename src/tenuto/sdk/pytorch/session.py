@@ -13,6 +13,7 @@ Another thread only ever cuts connections, so that a step that waits for a lost 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -201,14 +202,14 @@ class Session:
         if self._group is not None and not self._company.can_recover and self._must_regroup():
             raise ConnectionError("a worker of this group was lost, and nobody names another group")
         self._phases.mark("left")
-        while True:
+        for failures in itertools.count():
             self._tear_down()
             membership = self._company.next(self._seen, has_state=self._has_state)
             self._seen = membership.generation
             if membership.rank_of(self._company.worker) is None:
                 self._leave(membership)
             with contextlib.suppress(GroupBroken):
-                self._join(membership)
+                self._join(membership, failures)
                 return
             self._phases.restart()
 
@@ -219,12 +220,12 @@ class Session:
             self.model.part()
             group.leave()
 
-    def _join(self, membership: Membership) -> None:
+    def _join(self, membership: Membership, failures: int) -> None:
         """Meet the others of a generation, and go on from the newest state among them."""
         rank = membership.rank_of(self._company.worker)
         assert rank is not None
         self._company.show(Stage.FORMING)
-        group = Group(membership.name, membership.workers, rank)
+        group = Group(membership.name, membership.workers, rank, failures)
         self._group = group
         self._hear_again(membership)
         with communicating():

@@ -9,6 +9,7 @@ import json
 import mmap
 import os
 import resource
+import signal
 import struct
 import time
 from pathlib import Path
@@ -17,6 +18,7 @@ import torch
 from torch import nn
 
 import tenuto.sdk.run
+from tenuto.sdk.pytorch import transfer
 
 STAGE = Path(os.environ["STAGE"])
 ME = os.environ.get("STAGE_NAME", "alone")
@@ -74,6 +76,8 @@ def limit() -> mmap.mmap | None:
 
 
 def main() -> None:
+    if "DIE_IN_TRANSFER" in os.environ:
+        die_in_transfer()
     run = tenuto.sdk.run.init(seed=3)
     model, optimizer, scheduler = build()
     elastic, optimizer, batches = run.elastic(
@@ -100,17 +104,28 @@ def main() -> None:
             scheduler.step()
             run.report(loss=loss)
             log.write(json.dumps(moment(run)) + "\n")
-    run.finish(elastic)
+    sentence = run.finish(elastic)
     if run.rank == 0:
         final = {name: tensor.tolist() for name, tensor in elastic.state_dict().items()}
+        final["sentence"] = sentence
         final["lr"] = [group["lr"] for group in optimizer.param_groups]
         (STAGE / f"{ME}.final").write_text(json.dumps(final))
 
 
 def misbehave(run: tenuto.sdk.run.Run) -> None:
-    """Die at a certain moment of a certain step, if a test wishes so."""
+    """Die, or hear nothing of the others, at a certain moment of a certain step, if a test wishes so."""
     if os.environ.get("DIE_AFTER_BACKWARD") == str(run.step):
-        os.kill(os.getpid(), 9)
+        os.kill(os.getpid(), signal.SIGKILL)
+    if os.environ.pop("DEAF_AT", "") == str(run.step):
+        run._session._hand.abort()  # type: ignore[union-attr]
+
+
+def die_in_transfer() -> None:
+    def dying(*_: object) -> None:
+        (STAGE / "died").touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    transfer._Chain.pass_all_on = dying  # type: ignore[assignment]
 
 
 def moment(run: tenuto.sdk.run.Run) -> dict[str, int]:
@@ -127,4 +142,9 @@ def moment(run: tenuto.sdk.run.Run) -> dict[str, int]:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except SystemExit:
+        while "REFUSE_TO_LEAVE" in os.environ:
+            time.sleep(0.01)
+        raise
