@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tenuto.errors import InputInvalid
 from tenuto.sdk.course import Batch, Course
 from tenuto.sdk.ledger import Ledger, LedgerRefused
 
@@ -45,6 +46,18 @@ def test_an_epoch_over_seven_generations_reads_as_people_say_it() -> None:
 )
 def test_the_sentence_is_true_at_any_step(steps: int, sentence: str) -> None:
     assert run_through(Ledger(10), Course(10, 4, steps)).summary() == sentence
+
+
+def test_an_account_goes_on_with_its_own_course_only() -> None:
+    ledger = run_through(Ledger(10), Course(10, 4, 4))
+
+    ledger.must_fit(Course(10, 4, steps=99))
+    with pytest.raises(InputInvalid, match="10 samples; this has 12") as other_dataset:
+        ledger.must_fit(Course(12, 4, steps=99))
+    with pytest.raises(InputInvalid, match="does not fit a global batch of 5") as other_batch:
+        ledger.must_fit(Course(10, 5, steps=99))
+
+    assert (other_dataset.value.field, other_batch.value.field) == ("dataset", "global_batch")
 
 
 def test_lost_workers_are_told() -> None:

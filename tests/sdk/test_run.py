@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 from tests.sdk.disk import room_for
+from tests.sdk.logs import records_in
 from tests.sdk.waiting import GUARD
 from torch import nn
 from torch.nn import functional
@@ -23,13 +24,6 @@ from tenuto.errors import InputInvalid
 from tenuto.wire import membership
 
 README = Path(__file__).parents[2] / "README.md"
-
-
-@pytest.fixture(autouse=True)
-def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [*os.environ]:
-        if name.startswith("TENUTO_") or name in ("RANK", "WORLD_SIZE", "MASTER_ADDR"):
-            monkeypatch.delenv(name)
 
 
 def dataset(samples: int = 600) -> TensorDataset:
@@ -50,11 +44,6 @@ def train(run: tenuto.Run, **options: Any) -> nn.Module:
         optimizer.step()
         run.report(loss=loss)
     return model
-
-
-def records_in(directory: Path) -> list[dict[str, Any]]:
-    (log,) = directory.glob("*.jsonl")
-    return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
 
 
 def test_the_snippet_of_the_readme_runs_as_it_stands(capsys: pytest.CaptureFixture[str]) -> None:

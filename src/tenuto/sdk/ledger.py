@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tenuto.sdk.course import Batch
+from tenuto.errors import InputInvalid
+from tenuto.sdk.course import Batch, Course
 
 
 class LedgerRefused(Exception):
@@ -62,6 +63,23 @@ class Ledger:
             self._generation = generation
             self.generations += 1
             self.losses += lost
+
+    def must_fit(self, course: Course) -> None:
+        """Refuse to go on with another dataset or another global batch than this account began with."""
+        at = course.at(self.steps)
+        if course.samples != self._epoch_size:
+            raise InputInvalid(
+                f"the training state is that of a dataset of {self._epoch_size:,} samples; this has {course.samples:,}",
+                remedy="Go on with the same dataset, or begin in another checkpoint directory",
+                field="dataset",
+            )
+        if at.epoch * course.samples + at.start != self.samples:
+            raise InputInvalid(
+                f"the training state had {self.samples:,} samples in {self.steps:,} updates, which does not fit"
+                f" a global batch of {course.global_batch:,}",
+                remedy="Go on with the same global batch, or begin in another checkpoint directory",
+                field="global_batch",
+            )
 
     def summary(self) -> str:
         """For people, such as "60,000 samples, each once, over 7 generations"."""
