@@ -416,11 +416,11 @@ def a_nursery() -> Iterator[Nursery]:
         nursery.close()
 
 
-def run_alone(nursery: Nursery, home: Path, script: Path = TOY, **environ: str) -> dict[str, Any]:
+def run_alone(nursery: Nursery, home: Path, **environ: str) -> dict[str, Any]:
     """The undisturbed run of one process without any platform; what it ended with."""
     home.mkdir(parents=True, exist_ok=True)
     order = {
-        "script": str(script),
+        "script": str(TOY),
         "arguments": [],
         "env": {"STAGE": str(home), **environ},
         "without": list(_WITHOUT),

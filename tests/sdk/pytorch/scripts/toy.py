@@ -13,6 +13,7 @@ import signal
 import struct
 import time
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -28,6 +29,8 @@ STEPS = int(os.environ.get("STEPS", "300"))
 
 
 class Toy(nn.Module):
+    calls: torch.Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.seen = nn.Parameter(torch.zeros(SAMPLES, dtype=torch.float64))
@@ -62,7 +65,8 @@ def build() -> tuple[Toy, torch.optim.Optimizer, torch.optim.lr_scheduler.LRSche
         shapes = [lambda step: 0.99**step]
     else:
         counting = {"params": [model.seen], "lr": BATCH**2, "momentum": 0.0}  # makes each time a one
-        optimizer = torch.optim.SGD([{"params": model.net.parameters()}, counting], lr=0.05, momentum=0.9)
+        groups: list[dict[str, Any]] = [{"params": model.net.parameters()}, counting]
+        optimizer = torch.optim.SGD(groups, lr=0.05, momentum=0.9)
         shapes = [lambda step: 0.99**step, lambda step: 1.0]
     return model, optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, shapes)
 
@@ -116,7 +120,8 @@ def misbehave(run: tenuto.sdk.run.Run) -> None:
     """Die, or hear nothing of the others, at a certain moment of a certain step, if a test wishes so."""
     if os.environ.get("DIE_AFTER_BACKWARD") == str(run.step):
         os.kill(os.getpid(), signal.SIGKILL)
-    if os.environ.pop("DEAF_AT", "") == str(run.step):
+    if os.environ.get("DEAF_AT") == str(run.step):
+        del os.environ["DEAF_AT"]
         run._session._hand.abort()  # type: ignore[union-attr]
 
 
