@@ -68,6 +68,16 @@ def test_a_damaged_one_is_replaced_by_the_same_step(checkpoints: Checkpoints) ->
     assert (path / "größe.bin").read_bytes() == b"second" * 100
 
 
+def test_a_damaged_one_of_a_later_step_takes_no_place(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path, keep=1)
+    write(checkpoints, 10)
+    flip_a_bit(write(checkpoints, 20))
+
+    path = write(checkpoints, 15)  # a run that went on from 10
+
+    assert checkpoints.newest() == path
+
+
 def flip_a_bit(path: Path) -> None:
     content = bytearray((path / "größe.bin").read_bytes())
     content[37] ^= 1

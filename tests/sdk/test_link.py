@@ -10,8 +10,10 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from tests.sdk.disk import room_for
 from tests.sdk.waiting import GUARD, wait_until
 
 from tenuto.sdk import link as link_module
@@ -191,6 +193,26 @@ def test_the_stack_of_a_hung_worker_can_be_had(directory: Path) -> None:
         worker.communicate()
 
     assert "hangs_here" in stack.read_text(encoding="utf-8")
+
+
+def test_a_newcomer_to_a_full_disk_waits_for_room(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked, made = threading.Event(), queue.Queue[Link]()
+    monkeypatch.setattr(
+        link_module, "time", SimpleNamespace(monotonic=lambda: 0.0, sleep=lambda _: looked.set())
+    )
+    with room_for(0):
+        newcomer = threading.Thread(target=lambda: made.put(Link(directory, ME)))
+        newcomer.start()
+        assert looked.wait(GUARD)
+        assert made.empty()
+
+    made.get(timeout=GUARD).close()
+    newcomer.join(GUARD)
+
+
+def test_a_link_that_is_not_there_is_an_error_at_once(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        Link(tmp_path / "gone", ME)
 
 
 def test_a_closed_link_leaves_no_thread_and_no_descriptor(directory: Path) -> None:

@@ -248,6 +248,26 @@ def test_a_link_without_room_for_records_and_a_dead_bell_stop_no_training(
     run.finish()
 
 
+FORKED = """
+import os, tenuto
+run = tenuto.init(report_every=1)
+run.report(loss=0.5)
+if os.fork():
+    os.wait()
+"""
+
+
+def test_a_child_that_the_script_forks_tells_nothing_twice(tmp_path: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-c", FORKED],
+        env={**os.environ, "TENUTO_LOG_DIR": str(tmp_path)},
+        check=True,
+        timeout=GUARD,
+    )
+
+    assert [record["seq"] for record in records_in(tmp_path)] == [0]
+
+
 STOPPED = """
 import os, signal, sys, tenuto
 run = tenuto.init()

@@ -55,7 +55,7 @@ class Checkpoints:
             self._put_into_place(scratch, path)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
-        self._tidy()
+        self._tidy(step)
         return path
 
     def newest(self) -> Path | None:
@@ -78,10 +78,13 @@ class Checkpoints:
         scratch.rename(path)
         _flush(self.directory)
 
-    def _tidy(self) -> None:
-        """Drop the oldest beyond those to keep, and what killed writers left."""
+    def _tidy(self, written: int) -> None:
+        """Drop the oldest beyond those to keep, and what killed writers left.
+
+        One of a later step than we have just written is damaged, or we would have gone on from it: it is not counted.
+        """
         with contextlib.suppress(OSError):
-            for _, path in self._all()[: -self._keep]:
+            for _, path in [found for found in self._all() if found[0] <= written][: -self._keep]:
                 self._remove(path)
             for scratch in self._leftovers():
                 shutil.rmtree(scratch, ignore_errors=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import faulthandler
 import os
 import select
@@ -29,6 +30,7 @@ _LOOK_OFTEN = 0.005
 _URGENT = (Stage.READY, Stage.LEAVING, Stage.FINISHED)
 """Stages whose beginning the supervisor waits for; and TRAINING after FORMING, but not at every step."""
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _IN_MOVED_TO, _IN_CLOEXEC, _IN_NONBLOCK = 0x80, 0o2000000, 0o4000
 
 
@@ -42,7 +44,7 @@ class Link:
         """The newest membership; set by the watcher."""
         self._bell = bell
         self._status = Status(since=time.monotonic())
-        self._page = StatusPage(self.directory / memberships.STATUS)
+        self._page = _open_page(self.directory / memberships.STATUS)
         self._page.put(self._status)
         self._changed = threading.Condition()
         self._callbacks: list[Callable[[Membership], None]] = []
@@ -155,6 +157,17 @@ def _watch_directory(directory: Path) -> int | None:
     except (OSError, AttributeError):
         return None
     return notices
+
+
+def _open_page(path: Path) -> StatusPage:
+    """A newcomer to a full disk waits for room: it is not ready yet, and the others go on without it."""
+    while True:
+        try:
+            return StatusPage(path)
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise
+        time.sleep(_LOOK)
 
 
 def _show_stacks_in(path: Path) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -61,6 +62,7 @@ class Run:
         self._reports = 0
         self._total = context.place.steps
         self._is_closed = False
+        self._pid = os.getpid()
         if context.place.report is not None:
             context.meter.keep_progress(context.place.report, lambda: self._total)
         atexit.register(self._close)
@@ -255,8 +257,8 @@ class Run:
         return sentence
 
     def _close(self) -> None:
-        if self._is_closed:
-            return
+        if self._is_closed or os.getpid() != self._pid:
+            return  # a child that the script has forked has nothing to tell
         self._is_closed = True
         atexit.unregister(self._close)
         if self._context.saver is not None:
