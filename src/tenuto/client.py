@@ -124,6 +124,19 @@ class Client:
         """A piece of what one worker printed."""
         return self._get(f"/jobs/{_part(ref)}/logs", query)
 
+    def metrics(self, ref: str, **query: Any) -> Json:
+        """One page of what a job's workers tell of their steps, by step."""
+        return self._get(f"/jobs/{_part(ref)}/metrics", query)
+
+    def add_metrics(self, ref: str, told: Mapping[str, Any]) -> Json:
+        """Hand in records of a worker; what was handed in before is not stored again."""
+        return self._ask("POST", f"/jobs/{_part(ref)}/metrics", body=told, again=True)
+
+    def add_to_curve(self, ref: str, curve: Mapping[int, float], kind: str) -> Json:
+        """Have speeds remembered that were measured with a job."""
+        sizes = {str(size): rate for size, rate in curve.items()}
+        return self._ask("POST", f"/jobs/{_part(ref)}/curve", body={"curve": sizes, "kind": kind})
+
     def attempts(self, ref: str, **query: Any) -> Json:
         """One page of the starts of a job's workers."""
         return self._get(f"/jobs/{_part(ref)}/attempts", query)
@@ -161,6 +174,10 @@ class Client:
     def set_policy(self, wish: Mapping[str, Any]) -> Json:
         """Put another policy or other settings in force."""
         return self._ask("PUT", "/policy", body=wish, again=True, timeout=_FORESIGHT)
+
+    def curves(self) -> Json:
+        """The curves that runs have left behind."""
+        return self._get("/curves")
 
     def cluster(self) -> Json:
         """How the whole is doing."""

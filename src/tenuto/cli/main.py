@@ -47,6 +47,12 @@ COMMANDS = {
         summary="Tell everything about a job: its contract, progress and workers.",
     ),
     "logs": Later("tenuto.cli.logs", "logs", epilog="EXAMPLES", summary="Show what a job's workers printed."),
+    "metrics": Later(
+        "tenuto.cli.metrics",
+        "metrics",
+        epilog="EXAMPLES",
+        summary="Show how fast a job's workers go, and what they report.",
+    ),
     "scale": Later(
         "tenuto.cli.scale",
         "scale",
@@ -84,6 +90,12 @@ COMMANDS = {
         summary="Print where a job's workers are, as Horovod's host discovery wants it.",
     ),
     "schema": Later("tenuto.cli.schema", "schema", summary="Print the JSON schema of a job file."),
+    "profile": Later(
+        "tenuto.cli.profile",
+        "profile",
+        epilog="EXAMPLES",
+        summary="Measure how fast a job is at several sizes, and write its profile.",
+    ),
     "policy": Later("tenuto.cli.policy", "app", summary="See and change the policy that decides."),
     "policies": Later("tenuto.cli.policies", "policies", summary="List the policies, one sentence each."),
     "demo": Later(

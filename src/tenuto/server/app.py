@@ -8,7 +8,7 @@ from fastapi import APIRouter, FastAPI, Security
 from fastapi.security import HTTPBearer
 
 import tenuto
-from tenuto.server import cluster, errors, events, jobs, metrics, nodes, policy, scale
+from tenuto.server import cluster, curves, errors, events, jobs, metrics, nodes, policy, scale
 from tenuto.server import logs as log_pages
 from tenuto.server.auth import NODE, USER, Gate
 from tenuto.server.doors import BodyLimit, Door, KnownHost, KnownToken, SafeHeaders
@@ -52,7 +52,7 @@ def create_app(
     api = APIRouter(
         prefix=PREFIX, responses=errors.RESPONSES, dependencies=[Security(HTTPBearer(auto_error=False))]
     )
-    for resource in (jobs, scale, log_pages, metrics, events, nodes, policy, cluster):
+    for resource in (jobs, scale, log_pages, metrics, curves, events, nodes, policy, cluster):
         api.include_router(resource.router)
     app.include_router(api)
     app.include_router(cluster.health_router, prefix=PREFIX, responses=errors.RESPONSES)

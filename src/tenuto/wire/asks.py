@@ -102,6 +102,14 @@ class PolicyIn(Request):
         return self
 
 
+class CurveIn(Request):
+    """Speeds that somebody has measured: steps per second by number of workers."""
+
+    curve: Annotated[dict[int, float], BeforeValidator(fields.curve, json_schema_input_type=dict[str, float])]
+    kind: fields.Word = "cpu"
+    """Of the devices on which they were measured."""
+
+
 class MetricsIn(Request):
     """What was told about a worker (see `wire.records`), from `first` on without a gap. No records: a question."""
 

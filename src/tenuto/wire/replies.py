@@ -287,6 +287,29 @@ class MetricsOut(Answer):
     """`from_step` of the following page, null at the end."""
 
 
+class SizeOut(Answer):
+    """What is known about one number of workers."""
+
+    steps_per_second: float
+    spread: float
+    """Between the fastest and the slowest stretch that counts, relative to the rate."""
+    count: int
+    """Stretches that were ever measured."""
+
+
+class CurveOut(Answer):
+    """A curve that runs have left behind."""
+
+    key: str
+    """The same for jobs of one kind on one kind of device."""
+    name: str
+    """Of the profile, or of the job that refined it last."""
+    kind: str
+    """Of the device."""
+    refined_at: str
+    sizes: dict[str, SizeOut]
+
+
 class HostsOut(Answer):
     """The job's allocation, one `host:slots` for each node."""
 
