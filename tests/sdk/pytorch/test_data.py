@@ -168,6 +168,33 @@ def test_the_randomness_of_a_sample_does_not_depend_on_who_draws_it() -> None:
     assert all(len(set(chances)) == 3 for chances in alone.values())
 
 
+class Fickle(Noisy):
+    """Draws for some samples only, and counts what it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = 0
+
+    def __getitem__(self, index: int) -> tuple[int, float, float, float]:
+        self.asked += 1
+        return super().__getitem__(index) if index == 7 else (index, 0.0, 0.0, 0.0)
+
+
+def test_a_sample_that_draws_when_none_has_before_is_no_exception() -> None:
+    course = Course.of_epochs(samples=10, global_batch=1, epochs=2)
+
+    found, always = numbers(Loader(Fickle(), course, seed=3)), numbers(Loader(Noisy(), course, seed=3))
+
+    assert [found[epoch, 7] for epoch in (0, 1)] == [always[epoch, 7] for epoch in (0, 1)]
+
+
+def test_samples_that_draw_nothing_are_asked_for_once() -> None:
+    dataset = Fickle()
+    numbers(Loader(dataset, Course.of_epochs(samples=7, global_batch=2, epochs=1), seed=3))
+
+    assert dataset.asked == 7
+
+
 def test_the_programs_own_randomness_is_left_alone() -> None:
     def next_numbers() -> tuple[float, float, float]:
         return random.random(), float(np.random.random()), float(torch.rand(()))  # noqa: NPY002

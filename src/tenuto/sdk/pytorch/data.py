@@ -14,11 +14,15 @@ import torch
 from torch.utils.data import DataLoader, Dataset, Subset, TensorDataset, default_collate
 
 from tenuto.sdk.course import Batch, Course
-from tenuto.sdk.pytorch.seeds import mixed, own_randomness, seed_all
+from tenuto.sdk.pytorch.seeds import Chance, mixed, seed_all
 from tenuto.sdk.shares import pieces, share
 
 _PLAIN = (TensorDataset, torch.Tensor, list, tuple, range)
 """Datasets that draw no random numbers."""
+
+
+Key = tuple[int, int]
+"""An epoch, and the number of a sample in the dataset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +129,12 @@ class Loader:
         """End the processes."""
         self._drawn = self._processes = None
 
-    def _ask(self) -> Iterator[list[tuple[int, int]]]:
+    def _ask(self) -> Iterator[list[Key]]:
         for request in self._requests:
             self._asked.append(request)
             yield self._keys(request)
 
-    def _keys(self, request: Request) -> list[tuple[int, int]]:
+    def _keys(self, request: Request) -> list[Key]:
         epoch = request.batch.epoch
         return [(epoch, index) for index in self._order.indices(epoch, *request.positions)]
 
@@ -162,7 +166,7 @@ class _Samples(Dataset[Any]):
         self.seed = seed
         self.is_plain = _draws_nothing(dataset)
 
-    def __getitem__(self, key: tuple[int, int]) -> Any:
+    def __getitem__(self, key: Key) -> Any:
         epoch, index = key
         if not self.is_plain:
             seed_all(mixed(self.seed, epoch, index))
@@ -172,33 +176,52 @@ class _Samples(Dataset[Any]):
 class _Asking:
     """Tells the processes what to draw next, for as long as nothing changes."""
 
-    def __init__(self, ask: Callable[[], Iterator[list[tuple[int, int]]]]) -> None:
+    def __init__(self, ask: Callable[[], Iterator[list[Key]]]) -> None:
         self._ask = ask
 
-    def __iter__(self) -> Iterator[list[tuple[int, int]]]:
+    def __iter__(self) -> Iterator[list[Key]]:
         return self._ask()
 
 
-def _drawer(
-    samples: _Samples, collate: Callable[[list[Any]], Any] | None
-) -> Callable[[list[tuple[int, int]]], Any]:
+def _drawer(samples: _Samples, collate: Callable[[list[Any]], Any] | None) -> Callable[[list[Key]], Any]:
     """How this process itself draws a piece, without touching the program's own randomness."""
-    if collate is None and type(samples.dataset) is TensorDataset:
-        tensors = samples.dataset.tensors
+    if collate is not None or not samples.is_plain:
+        return _Drawing(samples, collate or default_collate)
+    if type(samples.dataset) is not TensorDataset:
+        return lambda keys: default_collate([samples[key] for key in keys])
+    tensors = samples.dataset.tensors
 
-        def draw_rows(keys: list[tuple[int, int]]) -> Any:
-            """The same as collating sample by sample, in one go."""
-            rows = torch.tensor([index for _, index in keys])
-            return [tensor[rows] for tensor in tensors]
+    def draw_rows(keys: list[Key]) -> Any:
+        """The same as collating sample by sample, in one go."""
+        rows = torch.tensor([index for _, index in keys])
+        return [tensor[rows] for tensor in tensors]
 
-        return draw_rows
-    put_together = collate or default_collate
+    return draw_rows
 
-    def draw(keys: list[tuple[int, int]]) -> Any:
-        with own_randomness(unless=samples.is_plain and collate is None):
-            return put_together([samples[key] for key in keys])
 
-    return draw
+class _Drawing:
+    """Samples of a dataset that may draw random numbers.
+
+    To seed every source of chance for every sample takes longer than most samples themselves. So a piece is drawn
+    without; only if that has drawn anything it is drawn again with seeds, and so is every piece from then on.
+    """
+
+    def __init__(self, samples: _Samples, collate: Callable[[list[Any]], Any]) -> None:
+        self._samples = samples
+        self._collate = collate
+        self._is_random = False
+
+    def __call__(self, keys: list[Key]) -> Any:
+        chance = Chance()
+        if not self._is_random:
+            drawn = self._collate([self._samples.dataset[index] for _, index in keys])
+            if not chance.has_changed():
+                return drawn
+            self._is_random = True
+        try:
+            return self._collate([self._samples[key] for key in keys])
+        finally:
+            chance.restore()
 
 
 def _draws_nothing(dataset: Any) -> bool:

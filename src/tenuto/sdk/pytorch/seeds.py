@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
 import sys
-from collections.abc import Iterator
+from typing import Any
 
 import torch
 
@@ -31,18 +30,39 @@ def seed_all(seed: int) -> None:
         numpy.random.seed(seed & 0xFFFFFFFF)
 
 
-@contextlib.contextmanager
-def own_randomness(*, unless: bool = False) -> Iterator[None]:
-    """Whatever is drawn or seeded inside, the program goes on as if it had not been."""
-    if unless:
-        yield
-        return
+class Chance:
+    """Every such source as it stands at one moment."""
+
+    def __init__(self) -> None:
+        self._python = random.getstate()
+        self._torch = torch.default_generator.get_state()
+        self._numpy = _state_of_numpy()
+
+    def has_changed(self) -> bool:
+        """Whether anything was drawn or seeded since."""
+        return (
+            not torch.equal(self._torch, torch.default_generator.get_state())
+            or random.getstate() != self._python
+            or not _is_same(self._numpy, _state_of_numpy())
+        )
+
+    def restore(self) -> None:
+        """Go on as if nothing had been drawn."""
+        random.setstate(self._python)
+        torch.default_generator.set_state(self._torch)
+        if self._numpy is not None:
+            sys.modules["numpy"].random.set_state(self._numpy)
+
+
+def _state_of_numpy() -> Any:
+    """None where nobody has imported it."""
     numpy = sys.modules.get("numpy")
-    kept = random.getstate(), torch.default_generator.get_state(), numpy and numpy.random.get_state()
-    try:
-        yield
-    finally:
-        random.setstate(kept[0])
-        torch.default_generator.set_state(kept[1])
-        if numpy is not None:
-            numpy.random.set_state(kept[2])
+    return None if numpy is None else numpy.random.get_state()
+
+
+def _is_same(before: Any, now: Any) -> bool:
+    if before is None or now is None:
+        return before is now
+    _, words, *rest = before
+    _, words_now, *rest_now = now
+    return bool(rest == rest_now and (words == words_now).all())
