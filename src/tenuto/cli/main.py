@@ -110,6 +110,11 @@ COMMANDS = {
         epilog="EXAMPLES",
         summary="List the models that traces name, or print a job file that trains one.",
     ),
+    "bench": Later(
+        "tenuto.cli.bench",
+        "app",
+        summary="Measure what rescales, moves and scripted scenarios cost on this machine.",
+    ),
     "replay": Later(
         "tenuto.cli.replay",
         "replay",
