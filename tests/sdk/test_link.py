@@ -96,6 +96,19 @@ def test_callbacks_get_what_is_there_and_what_comes(link: Link, directory: Path)
     assert heard.get(timeout=GUARD) == (2, "tenuto-link")
 
 
+def test_a_callback_that_fails_makes_nobody_deaf(
+    link: Link, directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_: Membership) -> None:
+        raise RuntimeError("a fault")
+
+    link.on_newer(fail)
+    for number in (1, 2):
+        membership.write(directory, generation(number))
+        assert link.wait_newer(number - 1, GUARD) == generation(number)
+    wait_until(lambda: len(caplog.records) == 2)
+
+
 def test_without_the_kernels_help_it_looks_by_itself(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,8 +14,8 @@ import torch
 from tests.sdk.disk import room_for
 from tests.sdk.waiting import GUARD, wait_until
 
-from tenuto.sdk.spool import WorkerLog
 from tenuto.sdk.telling import Teller
+from tenuto.sdk.worker_log import WorkerLog
 from tenuto.wire.spool import Spool
 
 

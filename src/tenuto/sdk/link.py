@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import errno
 import faulthandler
+import logging
 import os
 import select
 import signal
@@ -23,6 +24,7 @@ from tenuto.wire import membership as memberships
 from tenuto.wire.membership import Membership
 from tenuto.wire.status import Stage, Status, StatusPage
 
+log = logging.getLogger(__name__)
 _LOOK = 0.5
 """Seconds between two looks where the kernel tells of changes by itself; it is only a second rope."""
 _LOOK_OFTEN = 0.005
@@ -141,7 +143,10 @@ class Link:
             callbacks = list(self._callbacks)
             self._changed.notify_all()
         for callback in callbacks:
-            callback(found)
+            try:
+                callback(found)
+            except Exception:
+                log.exception("this is a fault of tenuto; the worker goes on")
 
 
 def _watch_directory(directory: Path) -> int | None:

@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tenuto.sdk.spool import write_progress
 from tenuto.sdk.telling import Teller, plain
+from tenuto.sdk.worker_log import write_progress
 from tenuto.wire import records
 
 _MOST_VALUES = 100

@@ -20,9 +20,9 @@ from tenuto.sdk.link import Link
 from tenuto.sdk.meter import Meter
 from tenuto.sdk.place import Place, find_place
 from tenuto.sdk.saver import Saver
-from tenuto.sdk.spool import WorkerLog
 from tenuto.sdk.stopping import EXIT_DRAINED, StopSignal
 from tenuto.sdk.telling import Teller
+from tenuto.sdk.worker_log import WorkerLog
 from tenuto.wire import membership, records
 from tenuto.wire.spool import Spool
 

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tenuto.sdk.spool import WorkerLog
+from tenuto.sdk.worker_log import WorkerLog
 from tenuto.wire.spool import Spool
 
 _MOST_WAITING = 10_000

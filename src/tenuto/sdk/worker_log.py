@@ -1,6 +1,6 @@
-"""Where a worker's records go on its own disk: parts for the supervisor, a log for people, the newest line.
+"""A worker's own files: a log for people and programs, and the newest line for a quick look.
 
-Nothing here raises: a full disk costs records, never a step. What does not fit is counted by who hands it over.
+Nothing here raises: a full disk costs records, never a step.
 """
 
 from __future__ import annotations
