@@ -81,6 +81,19 @@ class Nursery:
         self._told = [message for message in self._told if "exited" not in message]
         return found
 
+    def wait_for(self, pids: list[int]) -> list[int]:
+        """Their exit codes."""
+        found: dict[int, int] = {}
+        ends = time.monotonic() + GUARD
+        while not found.keys() >= set(pids):
+            if time.monotonic() > ends:
+                for pid in set(pids) - found.keys():
+                    os.kill(pid, signal.SIGKILL)
+                raise AssertionError("they do not end")
+            self._listen(0.1)
+            found |= self.ended()
+        return [found[pid] for pid in pids]
+
     def close(self) -> None:
         self._orders.close()
         self._process.kill()  # its children are killed by the kernel
@@ -426,12 +439,5 @@ def run_alone(nursery: Nursery, home: Path, **environ: str) -> dict[str, Any]:
         "without": list(_WITHOUT),
         "log": str(home / "log"),
     }
-    pid = nursery.start(order)
-    ends = time.monotonic() + GUARD
-    while time.monotonic() < ends:
-        select.select([nursery.descriptor], [], [], 1.0)
-        code = nursery.ended().get(pid)
-        if code is not None:
-            assert code == 0, (home / "log").read_text(errors="replace")
-            return dict(json.loads((home / "alone.final").read_text()))
-    raise AssertionError("the undisturbed run is stuck")
+    assert nursery.wait_for([nursery.start(order)]) == [0], (home / "log").read_text(errors="replace")
+    return dict(json.loads((home / "alone.final").read_text()))

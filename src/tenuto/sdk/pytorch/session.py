@@ -18,9 +18,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from tenuto.errors import InputInvalid
 from tenuto.sdk.context import Context, Elastic
 from tenuto.sdk.ledger import Ledger
 from tenuto.sdk.pytorch.agreement import Agreement
+from tenuto.sdk.pytorch.batchnorm import Gathering, gather_batchnorm
 from tenuto.sdk.pytorch.chance import Rewind
 from tenuto.sdk.pytorch.company import ToldToGo, find_company
 from tenuto.sdk.pytorch.data import Loader, Piece
@@ -76,6 +78,9 @@ class Session:
         self._is_meeting = False
         self._seen = 0
         self._piece: Piece | None = None
+        self._gathering = Gathering(self._hand)
+        if elastic.sync_batchnorm:
+            self._gather_batchnorm()
         self._guard_the_loop()
         self._company.on_newer(self._hear)
         self.batches: Iterator[Any] = self
@@ -218,6 +223,7 @@ class Session:
         group, self._group, self._agreement = self._group, None, None
         if group is not None:
             self.model.part()
+            self._gathering.group = None
             group.leave()
 
     def _join(self, membership: Membership, failures: int) -> None:
@@ -252,6 +258,7 @@ class Session:
         self.rank, self.world, self.generation = group.rank, group.world, membership.generation
         self.ledger.joined(membership.generation, group.world, lost)
         self.model.join(group)
+        self._gathering.group = group
         self._agreement = Agreement(group)
         self._loader.seek(self.step, group.world, group.rank, self._elastic.most_per_worker)
         self._hand.is_aborted = False
@@ -368,6 +375,15 @@ class Session:
         if self._is_meeting:
             self._is_meeting = False
             self._company.show(Stage.TRAINING)
+
+    def _gather_batchnorm(self) -> None:
+        if self._elastic.most_per_worker is not None:
+            raise InputInvalid(
+                "batch normalisation over the whole batch needs each share in one piece",
+                remedy="Leave out sync_batchnorm or most_per_worker",
+                field="sync_batchnorm",
+            )
+        gather_batchnorm(self._elastic.model, self._gathering)
 
     def _guard_the_loop(self) -> None:
         guard_optimizer(self.optimizer, self._hand)

@@ -117,9 +117,11 @@ def main() -> None:
 
 
 def misbehave(run: tenuto.sdk.run.Run) -> None:
-    """Die, or hear nothing of the others, at a certain moment of a certain step, if a test wishes so."""
+    """Die, be told to end, or hear nothing of the others, at a certain moment of a certain step, if a test wishes so."""
     if os.environ.get("DIE_AFTER_BACKWARD") == str(run.step):
         os.kill(os.getpid(), signal.SIGKILL)
+    if os.environ.get("TERM_AT") == str(run.step):
+        os.kill(os.getpid(), signal.SIGTERM)
     if os.environ.get("DEAF_AT") == str(run.step):
         del os.environ["DEAF_AT"]
         run._session._hand.abort()  # type: ignore[union-attr]
