@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -21,23 +22,25 @@ _LOOK = 0.2
 def demo() -> None:
     """Show the platform with real training jobs in under three minutes: promises, rescales, a killed worker."""
     _check_torch()
+    from tenuto.cli.demo_jobs import SLOTS
     from tenuto.cli.demo_screen import screen
     from tenuto.cli.demo_stage import platform
     from tenuto.cli.demo_story import Story
     from tenuto.cli.demo_summary import lines, problems
+    from tenuto.cli.humane import in_local_time
     from tenuto.cli.printing import console
 
     out = console()
-    with platform(nodes=2, slots=2) as client:
+    with platform(nodes=1, slots=SLOTS) as client:
         out.print(
-            f"A platform of its own, with 2 nodes of 2 CPU slots, listens at {client.address[0]}",
+            f"A platform of its own, with {SLOTS} CPU slots, listens at {client.address[0]}",
             markup=False,
         )
         _await_kernels(client)
         with screen() as shown:
             tale = Story(client, shown).play()
     for line in lines(tale):
-        out.print(line, markup=False, soft_wrap=True)
+        out.print(in_local_time(line, datetime.now().astimezone()), markup=False, soft_wrap=True)
     if wrong := problems(tale):
         for problem in wrong:
             typer.echo(f"tenuto: {problem}", err=True)

@@ -61,11 +61,6 @@ class Story:
         self._jobs[job.name] = answered
         message = answered["contract"]["message"] if answered["contract"] else answered["message"]
         self._say(f"{job.name} ({job.workload}, {job.steps} steps, deadline {job.deadline}): {message}")
-        offers = answered["contract"]["offers"] if answered["contract"] else {}
-        if offers.get("earliest"):
-            self._say(
-                f"  but it could have {offers['earliest']}, or {offers['steps']:.0f} steps by its deadline"
-            )
 
     def _kill_a_worker(self, job: DemoJob) -> None:
         """The one with the highest rank: any of them would do."""

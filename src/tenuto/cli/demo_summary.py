@@ -67,20 +67,23 @@ def problems(tale: Tale) -> list[str]:
 
 
 def lines(tale: Tale) -> list[str]:
-    """The end of the demo, in words."""
+    """The end of the demo, in words; moments are the server's."""
     told = [f"Promises kept: {sum(map(kept, tale.admitted))} of {len(tale.admitted)}."]
     told += [f"  {_row(job, tale)}" for job in tale.admitted]
     for job in tale.declined:
-        told.append(f"Declined with an offer: {job['name']} ({job['contract']['message']}).")
+        told.append(
+            f"Declined with an offer: {job['name']}, which could have {job['contract']['offers']['earliest']}."
+        )
     if tale.killed:
-        told.append(f"A worker of {tale.killed} was killed in the middle; its job went on without a restart.")
-    told += [f"{name}: {sentence}" for name, sentence in tale.summaries.items()]
+        told.append(f"Killed in the middle: a worker of {tale.killed}, which went on without it.")
+    told.append("What the trainings say of their samples:")
+    told += [f"  {name:8} {sentence}" for name, sentence in tale.summaries.items()]
     return told
 
 
 def _row(job: Json, tale: Tale) -> str:
     sizes = " → ".join(map(str, tale.sizes.get(job["name"], [])))
-    return f"{job['name']:8} {_fate(job):32} workers {sizes}"
+    return f"{job['name']:8} {_fate(job):36} workers {sizes}"
 
 
 def _fate(job: Json) -> str:
