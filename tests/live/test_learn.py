@@ -338,3 +338,34 @@ def test_few_steps_that_records_tell_are_not_enough() -> None:
     here.pass_time(2.0)
 
     assert here.job(job).curve == {}
+
+
+def test_a_job_without_a_curve_is_reckoned_with_at_the_pace_it_shows() -> None:
+    here = Platform()
+    job = here.submit("без кривой", steps=100_000.0, curve={}, max_workers=4)
+    guessed = here.job(job)
+    assert (guessed.workers, guessed.progress.speed) == (4, 4.0)
+
+    told = {"4": {"steps": 1000.0, "seconds": 2.5, "generation": 1}}
+    here.store.write(lambda tx: tx.set_meta(f"paces/{job}", told))
+    here.pass_time(10.0)
+
+    record = here.job(job)
+    assert (record.progress.speed, record.curve) == (400.0, {})
+    assert record.contract is not None
+    assert record.contract.expected == pytest.approx(here.clock.now + record.progress.left / 400.0)
+    assert "estimated finish" in record.contract.message
+    assert record.contract.message != (guessed.contract and guessed.contract.message)
+    here.submit("сосед", steps=100_000.0, curve={}, max_workers=4)
+    assert (here.job(job).workers, here.job(job).progress.speed) == (2, 200.0), "in proportion"
+
+
+def test_a_pace_that_is_hardly_another_is_not_written_down() -> None:
+    here = Platform()
+    job = here.submit(steps=100_000.0, curve={})
+    for steps in (1000.0, 1050.0):
+        told = {"4": {"steps": steps, "seconds": 2.5, "generation": 1}}
+        here.store.write(lambda tx, told=told: tx.set_meta(f"paces/{job}", told))  # type: ignore[misc]
+        here.pass_time(10.0)
+
+    assert here.job(job).progress.speed == 400.0

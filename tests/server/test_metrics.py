@@ -331,3 +331,14 @@ class TestCurves:
     def stretch(job: Job, seq: int, **fields: Any) -> None:
         """Twenty steps at one size."""
         job.tell(*(a_step(seq + i, 10 * (seq + i), **fields) for i in range(3)))
+
+    def test_the_pace_of_a_job_without_a_curve_is_told_when_it_is_another(self, server: Served) -> None:
+        job = Job(server)
+        before = server.store.revision()
+
+        for seq, seconds in enumerate([0.5, 0.5, 0.51, 0.5, 0.1]):
+            job.tell(a_step(seq, 10 * seq, world=1, seconds=seconds))
+
+        told = server.store.read(lambda tx: tx.meta(f"paces/{job.id}"))
+        assert told["1"]["steps"] == 40.0
+        assert server.store.revision() == before + 2, "when it was known, and when it was another"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from tenuto.forecast.ahead import FARTHEST
@@ -69,6 +70,17 @@ def contract_of(
         share=verdict.share,
         offers=said.offers,
     )
+
+
+_ESTIMATE = re.compile(r"; (estimated finish .*|its finish cannot be estimated)$")
+
+
+def estimated_anew(contract: Contract, now: float, expected: float) -> Contract:
+    """The answer to a job that was promised nothing, with another estimate."""
+    if contract.promised is not None or not _ESTIMATE.search(contract.message):
+        return contract
+    message = _ESTIMATE.sub(f"; estimated finish {written(expected, now)}", contract.message)
+    return replace(contract, expected=expected, message=message)
 
 
 def written(time: float, now: float) -> str:

@@ -26,6 +26,8 @@ class Terms(NamedTuple):
     """The size it runs at now, which it may keep; 0 if none."""
     within: int
     """More slots than this cannot be had where it may run."""
+    pace: float = 1.0
+    """Steps per second of one worker, where there is no curve: told by the job, or just any number."""
 
 
 Rates = tuple[tuple[int, float], ...]
@@ -98,7 +100,8 @@ def terms_of(job: Job, within: int) -> Terms:
         exactly = next_to_measure(job, within) or pinned or held or spec.min_workers
         return Terms((), spec.min_workers, spec.max_workers, exactly, 0, within)
     curve = tuple(sorted(job.curve.items()))
-    return Terms(curve, spec.min_workers, spec.max_workers, pinned, 0 if pinned else held, within)
+    free = 0 if pinned else held
+    return Terms(curve, spec.min_workers, spec.max_workers, pinned, free, within, job.pace or 1.0)
 
 
 @lru_cache(maxsize=4096)
@@ -114,7 +117,7 @@ def rates_of(terms: Terms) -> Rates:
     if terms.least <= terms.held <= terms.most:
         sizes.add(terms.held)
     fitting = sorted(size for size in sizes if 0 < size <= terms.within)
-    return tuple((size, rate_at(curve, size)[0] if curve else float(size)) for size in fitting)
+    return tuple((size, rate_at(curve, size)[0] if curve else terms.pace * size) for size in fitting)
 
 
 def _powers_between(least: int, most: int) -> set[int]:

@@ -153,7 +153,7 @@ class Controller:
             self._stored_memory, self._memory = (stored["value"] if stored else None), None
             self._decided_on = None
         records = mirror.refresh(tx)
-        self._learner.read(tx, records.jobs.values())
+        self._learner.read(tx, records.jobs.values(), self._clock())
         self._mirror = mirror
         return records
 
@@ -173,6 +173,7 @@ class Controller:
         within = sum(len(node.slots) for node in news.nodes.values())
         changes = dict(news.changes)
         for job, change in news.changes.items():
+            changes[job] = self._learner.paced(change)
             after = self._learner.note(change.job, news.sight.present(change.job).values(), now, within)
             if after is not None:
                 measured = replace(change, job=after)

@@ -210,4 +210,4 @@ def _anybody_lives(job: Job, staying: tuple[Member, ...], sight: Sight) -> bool:
 
 def _speed(job: Job, workers: int) -> float:
     """Steps per second by the curve, until a round decides."""
-    return rate_at(job.curve, workers)[0] if job.curve else float(workers)
+    return rate_at(job.curve, workers)[0] if job.curve else (job.pace or 1.0) * workers

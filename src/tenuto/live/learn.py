@@ -15,9 +15,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
+from tenuto.forecast.contract import estimated_anew
 from tenuto.forecast.measured import CURVES, Paces, Stretch, paces_key, refined
 from tenuto.forecast.profiles import with_profile
 from tenuto.forecast.rates import being_measured, next_to_measure, sizes_to_measure
+from tenuto.live.change import Change
 from tenuto.model.job import Contract, Ending, Job, Reply
 from tenuto.model.phase import PLACED, Phase
 from tenuto.settings import Learning
@@ -28,6 +30,10 @@ WAITING = -1
 """The generation of a job that is not at the size to be measured."""
 PROFILES = "profiles"
 """The store's name for curves that were measured."""
+READ_EVERY = 2.0
+"""Seconds between two looks at what records tell of jobs that nobody waits for."""
+ANOTHER_PACE = 0.1
+"""By how much a pace must differ from the known one to be worth another record."""
 NO_STEPS = "no_steps_reported"
 """Why a job is declined whose command tells nothing of its steps."""
 NO_TOTAL = "no_total_reported"
@@ -59,6 +65,11 @@ class Track:
     def seconds(self) -> float:
         """Seconds between them."""
         return 0.0 if self.first is None or self.last is None else self.last[0] - self.first[0]
+
+
+def _is_unknown(job: Job) -> bool:
+    """Whether a job runs of which nobody knows how fast it is."""
+    return not job.curve and not being_measured(job) and job.phase in PLACED and not job.spec.epochs
 
 
 def plan_measuring(job: Job, now: float, within: int, settings: Learning) -> Contract:
@@ -153,10 +164,32 @@ class Learner:
         self._settings = settings
         self._tracks: dict[str, Track] = {}
         self._paces: Mapping[str, Paces] = {}
+        self._read_at = -inf
 
-    def read(self, tx: Tx, jobs: Iterable[Job]) -> None:
-        """Look up what records tell of the jobs that are being measured."""
-        self._paces = {job.id: tx.meta(paces_key(job.id)) or {} for job in jobs if being_measured(job)}
+    def read(self, tx: Tx, jobs: Iterable[Job], now: float) -> None:
+        """Look up what records tell of jobs that are being measured; now and then, of others without a curve."""
+        wanted = [job for job in jobs if being_measured(job) or _is_unknown(job)]
+        if due := now >= self._read_at + READ_EVERY:
+            self._read_at = now
+        self._paces = {
+            job.id: (tx.meta(paces_key(job.id)) or {})
+            if due or being_measured(job)
+            else self._paces.get(job.id, {})
+            for job in wanted
+        }
+
+    def paced(self, change: Change) -> Change:
+        """Reckon with the pace that a job without a curve has shown; other sizes in proportion."""
+        job = change.job
+        rate = self._told(job, job.workers) if _is_unknown(job) else None
+        if rate is None or (job.pace and abs(rate / job.workers / job.pace - 1.0) < ANOTHER_PACE):
+            return change
+        progress = replace(job.progress, left=change.left, as_of=change.at, speed=rate)
+        change = change.put(pace=rate / job.workers, progress=progress)
+        if not job.total or job.contract is None:
+            return change
+        finish = change.at + change.left / rate
+        return change.put(contract=estimated_anew(job.contract, change.at, finish))
 
     def note(self, job: Job, seen: Iterable[WorkerSeen], now: float, within: int) -> Job | None:
         """Look at a job whose contract says MEASURING; what its record must become, or None for no change."""

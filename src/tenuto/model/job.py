@@ -278,6 +278,8 @@ class Job:
     progress: Progress
     curve: Mapping[int, float] = field(default_factory=dict)
     """Steps per second as rounds use them: given, from the profile, or measured."""
+    pace: float | None = None
+    """Steps per second of one worker, as records tell it, while nobody knows the curve; None if they do not."""
     curve_from: str = ""
     """Where it comes from, in words; empty if it was given with the job or measured by it."""
     reported_total: float | None = None

@@ -27,6 +27,8 @@ LEAST_STEPS, LEAST_SECONDS = 5, 1.0
 """A stretch that is shorter tells nothing certain about a speed."""
 KEEP_EVERY = 30.0
 """Seconds of training after which a stretch is written down although it goes on."""
+ANOTHER = 0.1
+"""By how much a rate must differ from what was told before."""
 _MOST_WATCHED = 10_000
 _PLAIN = ("seq", "kind", "at")
 """Fields of a record that its event has elsewhere."""
@@ -150,6 +152,8 @@ class _Pace:
     kind: str
     steps: float = 0.0
     seconds: float = 0.0
+    told: float = 0.0
+    """The rate that the controller was told."""
 
     @property
     def rate(self) -> float:
@@ -177,9 +181,9 @@ class Paces:
         with self._lock:
             found = self._advance(job, stream, steps, over)
             pace = self._paces.get(job.id)
-        measuring = being_measured(job) and pace is not None and pace.seconds > 0.0
-        if found or measuring:
-            self.store.write(lambda tx: _keep(tx, job, found, pace if measuring else None))
+            news = pace if pace is not None and _is_worth_telling(job, pace) else None
+        if found or news is not None:
+            self.store.write(lambda tx: _keep(tx, job, found, news))
 
     def forget(self, job: str) -> None:
         """The job was deleted."""
@@ -219,6 +223,18 @@ class Paces:
     def _end(self, job: str) -> list[_Pace]:
         pace = self._paces.pop(job, None)
         return [pace] if pace is not None and pace.tells else []
+
+
+def _is_worth_telling(job: Job, pace: _Pace) -> bool:
+    """Whether the controller waits for this, or would be wrong by much about a job without a curve."""
+    if pace.seconds <= 0.0:
+        return False
+    if being_measured(job):
+        return True
+    if job.curve or not pace.tells or abs(pace.rate - pace.told) <= ANOTHER * pace.told:
+        return False
+    pace.told = pace.rate
+    return True
 
 
 def _keep(tx: Tx, job: Job, found: Iterable[_Pace], measured: _Pace | None) -> None:
