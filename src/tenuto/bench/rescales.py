@@ -18,8 +18,6 @@ _LOOK = 0.1
 _PATIENCE = 300.0
 _STEPS = 20
 """That are made at a size before it is left, so that a normal step is known."""
-_LEAST = 0.001
-"""Milliseconds: what could not be measured is not nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +99,8 @@ class Rescales:
         self._pin(self._at(case, after=True), case.after)
         told = list(self._until_rescaled(case))
         phases = {phase: sum(float(one.get(phase) or 0.0) for one in told) for phase in PHASES}
-        phases["pause_ms"] = max(_LEAST, phases["pause_ms"])
+        # The first step of fewer workers may be quicker than a normal one was; forming and handing over is lost in any case.
+        phases["pause_ms"] = max(phases["pause_ms"], phases["form_ms"] + phases["transfer_ms"])
         return Measured(case, phases, sum(int(one.get("moved_bytes") or 0) for one in told))
 
     def _pin(self, nodes: Mapping[str, int], size: int) -> None:

@@ -15,10 +15,12 @@ from tenuto.cli.replay import Compat
 from tenuto.errors import InputInvalid
 from tenuto.lab.figures.catalogue import FIGURES
 from tenuto.lab.figures.figure import GREEDY, Figure
-from tenuto.lab.figures.make import Drawn, Order, draw_figures, find_traces
+from tenuto.lab.figures.make import Drawn, Order, draw_figures, draw_measured, find_traces
+from tenuto.lab.figures.overheads import MEASURED, MeasuredFigure
 from tenuto.suggest import did_you_mean
 
 ALL = "all"
+KNOWN = (*FIGURES, *MEASURED)
 EXAMPLES = (
     "Examples: tenuto lab figure 10 · tenuto lab figure 8a 9 10 11 --compat artifact --data traces "
     "--without pollux"
@@ -26,7 +28,7 @@ EXAMPLES = (
 
 
 def figure(
-    names: Annotated[list[str], typer.Argument(metavar="FIGURE", help=f"{', '.join(FIGURES)} or {ALL}.")],
+    names: Annotated[list[str], typer.Argument(metavar="FIGURE", help=f"{', '.join(KNOWN)} or {ALL}.")],
     compat: Annotated[
         Compat | None, typer.Option("--compat", help="Reproduce the reference simulator, quirks included.")
     ] = None,
@@ -34,6 +36,9 @@ def figure(
         Path | None,
         typer.Option("--data", metavar="DIR", help="Where the public traces lie, at any depth."),
     ] = None,
+    measured: Annotated[
+        Path, typer.Option("--measured", metavar="DIR", help="What tenuto bench and profile wrote, for 12.")
+    ] = Path("bench"),
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="Pictures, numbers and runs go here.")
     ] = Path("figures"),
@@ -49,9 +54,10 @@ def figure(
     """Draw figures of the ElasticFlow paper, running whatever has not been run yet.
 
     Each figure is written as PNG, SVG and, with all its numbers, CSV. Public traces are looked for below --data
-    and among those added with `tenuto trace add`; without them their part of a picture stays empty.
+    and among those added with `tenuto trace add`; without them their part of a picture stays empty. Figure 12 is
+    drawn from what was measured on this machine.
     """
-    figures = _figures(names)
+    figures, from_measurements = _figures(names)
     order = Order(
         figures=figures,
         out=out,
@@ -62,25 +68,34 @@ def figure(
         show_progress=not quiet,
     )
     files = find_traces(order)
-    messages = Console(stderr=True, soft_wrap=True)
     for remark in files.remarks:
-        messages.print(f"tenuto: {remark}", markup=False, highlight=False)
-    _print(draw_figures(order, files), as_json=as_json)
+        _say(remark)
+    drawn = draw_figures(order, files) if figures else []
+    drawn += draw_measured(from_measurements, measured, out)
+    for one in drawn:
+        if isinstance(one.figure, MeasuredFigure) and one.missing:
+            _say(f"nothing was measured for figure {one.figure.name}; do so with {one.figure.measured_by}")
+    _print(drawn, as_json=as_json)
 
 
-def _figures(names: Sequence[str]) -> tuple[Figure, ...]:
-    """Find the named figures, each once; `8(a)` is 8a, and 8 is 8a and 8b."""
-    found: dict[str, Figure] = {}
+def _say(remark: str) -> None:
+    Console(stderr=True, soft_wrap=True).print(f"tenuto: {remark}", markup=False, highlight=False)
+
+
+def _figures(names: Sequence[str]) -> tuple[tuple[Figure, ...], tuple[MeasuredFigure, ...]]:
+    """Find the named figures, each once; `8(a)` is 8a, and 8 is 8a and 8b. All are those that can be simulated."""
+    found: list[str] = []
     for name in names:
         plain = name.lower().replace("(", "").replace(")", "")
-        meant = [known for known in FIGURES if plain in (ALL, known, known.rstrip("ab"))]
+        meant = list(FIGURES) if plain == ALL else [one for one in KNOWN if plain in (one, one.rstrip("ab"))]
         if not meant:
             raise InputInvalid(
                 f"there is no figure {name!r}",
-                remedy=f"{did_you_mean(plain, FIGURES)}Known are {', '.join(FIGURES)} and {ALL}",
+                remedy=f"{did_you_mean(plain, KNOWN)}Known are {', '.join(KNOWN)} and {ALL}",
             )
-        found |= {known: FIGURES[known] for known in meant}
-    return tuple(found.values())
+        found += meant
+    simulated = tuple(FIGURES[name] for name in dict.fromkeys(found) if name in FIGURES)
+    return simulated, tuple(MEASURED[name] for name in dict.fromkeys(found) if name in MEASURED)
 
 
 def _left_out(names: Iterable[str], figures: Sequence[Figure]) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
@@ -11,6 +11,7 @@ from tenuto.lab.cell import Cell
 from tenuto.lab.figures.figure import Figure, Runs
 from tenuto.lab.figures.marks import DARK
 from tenuto.lab.figures.numbers import Panel, csv_text, write_csv
+from tenuto.lab.figures.overheads import MeasuredFigure
 from tenuto.lab.figures.sources import Found, GeneratedTrace, check_data, find_public, write_generated
 from tenuto.lab.run import run_cells
 from tenuto.sim.picture import blank_figure, check_drawing, save
@@ -41,7 +42,7 @@ class Order:
 class Drawn:
     """A figure that was drawn."""
 
-    figure: Figure
+    figure: Figure | MeasuredFigure
     panels: tuple[Panel, ...]
     files: tuple[Path, ...]
     missing: tuple[str, ...]
@@ -85,6 +86,19 @@ def draw_figures(order: Order, files: Files) -> list[Drawn]:
     return drawn
 
 
+def draw_measured(figures: Iterable[MeasuredFigure], measured: Path, out: Path) -> list[Drawn]:
+    """Draw figures from the files of measurements in a directory, always beside the published values."""
+    check_drawing()
+    drawn = []
+    for figure in figures:
+        panel = figure.tabulate(measured if measured.is_dir() else None)
+        files = _write(
+            figure, (panel,), out / f"figure-{figure.name}", " ".join(figure.remarks), published=True
+        )
+        drawn.append(Drawn(figure, (panel,), files, panel.missing))
+    return drawn
+
+
 def _cells_of(figure: Figure, order: Order, files: Files) -> dict[tuple[str, str], Cell]:
     """The runs that a figure needs, by place on the x axis and policy."""
     return {
@@ -99,16 +113,26 @@ def _draw(order: Order, runs: Runs) -> Drawn:
     figure = runs.figure
     panels = figure.tabulate(runs)
     stem = order.out / f"figure-{figure.name}{'' if order.compat is None else '-' + order.compat}"
+    files = _write(figure, panels, stem, _footnote(order, figure), published=order.compat is not None)
+    return Drawn(figure, panels, files, runs.missing)
+
+
+def _write(
+    figure: Figure | MeasuredFigure, panels: tuple[Panel, ...], stem: Path, footnote: str, *, published: bool
+) -> tuple[Path, ...]:
+    """Write the numbers and the pictures; where they are."""
     files = tuple(stem.with_name(stem.name + suffix) for suffix in (".csv", ".png", ".svg"))
     numbers, *pictures = files
+    numbers.parent.mkdir(parents=True, exist_ok=True)
     write_csv(panels, numbers)
     canvas = blank_figure(pictures[0], figure.size)
-    figure.draw(canvas, panels, order.compat is not None)
+    figure.draw(canvas, panels, published)
     canvas.suptitle(figure.title, fontsize="large")
-    canvas.supxlabel(_footnote(order, figure), fontsize="small", color=DARK)
+    lines = wrap(footnote, int(LETTERS_PER_INCH * figure.size[0]))
+    canvas.supxlabel("\n".join(lines), fontsize="small", color=DARK)
     for picture in pictures:
         save(canvas, picture, data=csv_text(panels))
-    return Drawn(figure, panels, files, runs.missing)
+    return files
 
 
 def _footnote(order: Order, figure: Figure) -> str:
@@ -120,5 +144,4 @@ def _footnote(order: Order, figure: Figure) -> str:
     left_out = [policy for policy in figure.policies if policy in order.without]
     without = [f"Without {', '.join(left_out)}."] if left_out else []
     setting = f"Slot {figure.slot:g} s, {whose}."
-    text = " ".join([setting, *figure.remarks, *without])
-    return "\n".join(wrap(text, int(LETTERS_PER_INCH * figure.size[0])))
+    return " ".join([setting, *figure.remarks, *without])
