@@ -1,4 +1,4 @@
-"""A platform of its own for `tenuto demo`: in a temporary home, gone without a trace at the end, however that comes."""
+"""A platform of its own for the demo and for measuring: in a temporary home, gone at the end, however that comes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,28 +22,29 @@ from tenuto.errors import TenutoError
 _OURS = ("TENUTO_HOME", "TENUTO_URL", "TENUTO_TOKEN", "TENUTO_STORE")
 _PATIENCE = 60.0
 """Seconds in which everything must have stopped."""
+SOON: Mapping[str, object] = {
+    "policy": "elasticflow",
+    "interval": 5.0,
+    "start_cost": 10.0,
+    "rescale_cost": 3.0,
+}
+"""As for training that takes hours, only sooner: who uses such a platform has minutes."""
 
 
 @contextmanager
-def platform(nodes: int, slots: int) -> Iterator[Client]:
+def platform(nodes: int, slots: int, scheduling: Mapping[str, object] = SOON) -> Iterator[Client]:
     """A running platform; when the block is left, nothing of it remains."""
     place = Path(tempfile.mkdtemp(prefix="tenuto-demo-"))
     home = Home(place / "home")
     with _signals_raise(), _environment(home):
         try:
-            start_in_background(
-                Plan(home=home, options=_settings(), local=LocalWish(nodes=nodes, slots=slots))
-            )
+            options = {"scheduling": dict(scheduling)}
+            start_in_background(Plan(home=home, options=options, local=LocalWish(nodes=nodes, slots=slots)))
             with connect(patience=10.0) as client:
                 yield client
         finally:
             _stop(home)
             shutil.rmtree(place, ignore_errors=True)
-
-
-def _settings() -> dict[str, dict[str, object]]:
-    """As for training that takes hours, only sooner: the demo has three minutes."""
-    return {"scheduling": {"policy": "elasticflow", "interval": 5.0, "start_cost": 10.0, "rescale_cost": 3.0}}
 
 
 def _stop(home: Home) -> None:
