@@ -76,6 +76,8 @@ class Teller:
     def _turn(self) -> bool:
         for act in self._turns:
             act()
+        if self._spool is not None and not self._spool.settle():
+            return False
         while self._waiting:
             number, record = self._waiting.popleft()
             if not self._write(record):

@@ -1,4 +1,4 @@
-"""Records on their way, on disk: lines in parts, added by one process and brought over by another. Standard library only.
+"""Records on their way, on disk: lines in parts, added by one process, brought over by another. Standard library only.
 
 Workers spool what they tell, and supervisors what they tell about workers. Nothing here raises: a full disk costs
 records, never a step.
@@ -31,18 +31,26 @@ class Spool:
         with contextlib.suppress(OSError):
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._start, self._used = self._resume()
-        self._is_ragged = self._used > 0 and not self._read_part().endswith(b"\n")
+        has_half_a_line = self._used > 0 and not self._read_part().endswith(b"\n")
+        self._rest = b"\n" if has_half_a_line else b""
+        """Of a line that was begun: it comes first, as soon as there is room."""
 
     def write(self, line: bytes) -> bool:
-        """Append a line; False if it found no room, or not all of it: hand it over again."""
+        """Append a line; False if it found no room: hand it over again."""
+        if not self.settle():
+            return False
         if self._used >= self._part_bytes:
             self._start, self._used = self._start + self._used, 0
             self._make_room()
-        try:
-            with appending(self._path(self._start)) as file:
-                return self._put(file, line)
-        except OSError:
-            return False
+        written = self._put(line)
+        self._rest = line[written:] if written else b""
+        return written > 0
+
+    def settle(self) -> bool:
+        """Bring the rest of a line to disk that found room for a part of it only; False if there is still none."""
+        if self._rest:
+            self._rest = self._rest[self._put(self._rest) :]
+        return not self._rest
 
     def next_seq(self) -> int:
         """The number after that of the last line here, for a worker that begins again in its directory."""
@@ -51,13 +59,15 @@ class Spool:
         except ValueError:
             return 0
 
-    def _put(self, file: int, line: bytes) -> bool:
-        # Half a line from before ends here. It is not cut off, because somebody may have read it already.
-        whole = b"\n" + line if self._is_ragged else line
-        written = os.write(file, whole)
+    def _put(self, data: bytes) -> int:
+        """How many bytes found room. None is ever cut off again, because somebody may have read it already."""
+        try:
+            with appending(self._path(self._start)) as file:
+                written = os.write(file, data)
+        except OSError:
+            return 0
         self._used += written
-        self._is_ragged = written < len(whole) and (written > 0 or self._is_ragged)
-        return written == len(whole)
+        return written
 
     def _read_part(self) -> bytes:
         try:

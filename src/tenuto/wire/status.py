@@ -2,7 +2,8 @@
 
 One thread of the worker writes; a write takes a microsecond and is seen at once, also after the worker was killed.
 There is room for two moments: while one is written the other stays as it is, so a worker that is killed or stopped in
-the middle of a write shows the moment before.
+the middle of a write shows the moment before. Each has its count at both ends, so that a reader whom the writer
+overtakes twice finds that they differ, and looks again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from pathlib import Path
 _SIZE = 4096
 _MAGIC = 0x7E4070
 _HEAD = struct.Struct("<QQ")  # magic, count of moments: the newest stands in the first room if it is even
-_BODY = struct.Struct("<qqqdiI")
+_BODY = struct.Struct("<QqqqdiI")
+_LAST = struct.Struct("<Q")
 _TRIES = 1000
 
 
@@ -74,9 +76,12 @@ class StatusPage:
     def put(self, status: Status) -> None:
         """Show another moment."""
         self._count += 1
+        room = _room(self._count % 2)
+        _LAST.pack_into(self._page, room + _BODY.size, 0)  # first, or half of it might look whole
         _BODY.pack_into(
             self._page,
-            _room(self._count),
+            room,
+            self._count,
             status.generation,
             status.step,
             status.samples,
@@ -84,6 +89,7 @@ class StatusPage:
             status.port,
             int(status.stage),
         )
+        _LAST.pack_into(self._page, room + _BODY.size, self._count)
         _HEAD.pack_into(self._page, 0, _MAGIC, self._count)
 
     def close(self) -> None:
@@ -96,25 +102,29 @@ def read_status(path: str | Path) -> Status | None:
     for _ in range(_TRIES):
         try:
             with Path(path).open("rb", buffering=0) as file:
-                page = file.read(_room(1) + _BODY.size)
-                file.seek(0)
-                again = file.read(_HEAD.size)
+                page = file.read(_room(2))
         except FileNotFoundError:
             return None
-        if len(page) < _room(1) + _BODY.size or _HEAD.unpack_from(page)[0] != _MAGIC:
+        if len(page) < _room(2) or _HEAD.unpack_from(page)[0] != _MAGIC:
             return None
-        if again == page[: _HEAD.size]:  # else the room we read may be the one that is written now
-            return _moment(page)
+        if (moment := _moment(page)) is not None:
+            return moment
     return None  # it shows more moments than anybody can read; the next look will do
 
 
-def _moment(page: bytes) -> Status:
+def _moment(page: bytes) -> Status | None:
+    """The newest on a page; None if it was changed while we read it."""
     _, count = _HEAD.unpack_from(page)
-    generation, step, samples, since, port, stage = _BODY.unpack_from(page, _room(count))
+    room = _room(count % 2)
+    first, generation, step, samples, since, port, stage = _BODY.unpack_from(page, room)
+    (last,) = _LAST.unpack_from(page, room + _BODY.size)
+    if not first == last == count:
+        return None
     return Status(
         stage=Stage(stage), since=since, generation=generation, step=step, samples=samples, port=port
     )
 
 
-def _room(count: int) -> int:
-    return _HEAD.size + count % 2 * _BODY.size
+def _room(number: int) -> int:
+    """Where the first or second begins; that of a third would begin where they end."""
+    return _HEAD.size + number * (_BODY.size + _LAST.size)
