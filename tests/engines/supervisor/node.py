@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from fastapi import FastAPI
 from tenuto.engines.local import LocalEngine
 from tenuto.engines.node_api import node_router
 from tenuto.settings import Logs, Nodes, Settings
-from tenuto.wire.worker import WORKER, WorkerId, WorkerOrder, WorkerSeen, WorkerState
+from tenuto.wire.worker import WORKER, CrewOrder, WorkerId, WorkerOrder, WorkerSeen, WorkerState
 
 NODE = "węzeł-1"
 TOKEN = "geheim"
@@ -109,8 +109,8 @@ class Desk:
                 self._bell.wait(0.02)
         return value
 
-    def want(self, *orders: WorkerOrder) -> None:
-        self.engine.want(self.term, orders)
+    def want(self, *orders: WorkerOrder, crews: Sequence[CrewOrder] = ()) -> None:
+        self.engine.want(self.term, orders, crews)
 
     def seen(self, order: WorkerOrder) -> WorkerSeen | None:
         return self.engine.observe().workers.get(order.id)
@@ -147,6 +147,7 @@ class Node:
         self, desk: Desk, directory: Path, *, by_file: bool = False, options: tuple[str, ...] = ()
     ) -> None:
         self.desk = desk
+        self.name = NODE
         self.options = options
         """Further arguments of its supervisors."""
         self.directory = directory / "węzły" / "노드"
@@ -170,7 +171,7 @@ class Node:
     def spawn(self, *more: str, **popen: Any) -> subprocess.Popen[bytes]:
         """Start a supervisor; more arguments win over the usual ones."""
         server = ("--server-file", self._server_file) if self._by_file else ("--server", self.desk.url)
-        usual = ("--dir", self.directory, "--node", NODE, "--token-file", self._token, "--slots", "4")
+        usual = ("--dir", self.directory, "--node", self.name, "--token-file", self._token, "--slots", "4")
         return subprocess.Popen(
             [sys.executable, "-m", "tenuto.engines.supervisor", *server, *usual, *self.options, *more],
             env={**os.environ, MARK: self.mark, "TENUTO_TOKEN": "nobody's business"},
@@ -201,14 +202,14 @@ class Node:
         """Be told to leave, and do so."""
         self.come_back()
         self.desk.want()
-        self.desk.engine.forget_node(NODE)
+        self.desk.engine.forget_node(self.name)
         assert self.process is not None
         return self.process.wait(HANG)
 
     def has_signed_in(self) -> bool:
         """Whether the present supervisor, and not one before it, has told what it sees."""
         state = self.directory / "state.json"
-        known = self.desk.engine._nodes.get(NODE)
+        known = self.desk.engine._nodes.get(self.name)
         return (
             known is not None
             and known.workers is not None

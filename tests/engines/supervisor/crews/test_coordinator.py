@@ -195,10 +195,10 @@ def test_workers_that_finish_are_left_in_peace() -> None:
 
     company.kill(A, code=0)
     company.come(C)
-    company.kill(B, code=0)
-    company.settle()
-
     assert company.published == []
+    company.kill(B, code=0)
+
+    assert issued(company) == [("start", (C,))], "it finds nothing left to do"
 
 
 def test_a_worker_that_hangs_is_killed_and_the_others_go_on() -> None:
