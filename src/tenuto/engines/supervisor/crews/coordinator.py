@@ -9,7 +9,8 @@ leads after a crash decides the same. In words:
 - a move to other workers altogether is a growth and then a shrink; if the newcomers take too long, the old ones save
   a checkpoint and leave, and the newcomers start from it;
 - a loss is answered at once, by those who are left;
-- a job whose workers finish is left in peace.
+- a job whose workers finish is left in peace; whoever is ready when the last of them has gone may look for itself
+  that nothing is left to do.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Decision:
 def coordinate(situation: Situation, now: float) -> Decision:
     """The next generation, if it is time for one."""
     last = situation.last
-    if any(situation.done(worker) for worker in situation.members()):
+    if last is not None and _finishes(situation):
         return _finish(situation)
     if last is not None and not set(situation.missed()) <= set(last.lost):
         return _go_on_without(situation)
@@ -71,6 +72,12 @@ def _start(situation: Situation, now: float) -> Decision:
     if not arrived:
         return Decision(look_again_at=look_again_at)
     return _publish(situation, arrived, "start")
+
+
+def _finishes(situation: Situation) -> bool:
+    """Whether some have trained to the end, and others are about to."""
+    members = situation.members()
+    return any(map(situation.done, members)) and bool(situation.living(members))
 
 
 def _finish(situation: Situation) -> Decision:

@@ -93,7 +93,9 @@ class Crews:
             self.look_at = math.inf
             return
         workers = {str(worker.order.id): worker for worker in here if worker.order.linked}
-        self._own = {job: self._seats(crew, workers, waiting) for job, crew in self._jobs.items()}
+        self._own = {
+            job: crew.with_ended(self._seats(crew, workers, waiting)) for job, crew in self._jobs.items()
+        }
         self.look_at = math.inf
         for job in self._jobs.values():
             self._advance(job, workers, now)

@@ -41,6 +41,8 @@ class CrewJob:
     addresses: dict[str, str] = field(default_factory=dict)
     """Where the supervisors of the job's other nodes listen."""
     _heard: dict[str, _Heard] = field(default_factory=dict)
+    _ended: dict[str, Seat] = field(default_factory=dict)
+    """How our own workers ended that somebody may still wait for, even if they are forgotten here otherwise."""
     _led_since: float = math.inf
 
     @classmethod
@@ -98,6 +100,13 @@ class CrewJob:
         older = self.history if self.leads else ()  # one that follows remembers what its lead does
         told = tuple(known.get(one.name, Published(one, now)) for one in memberships)
         self.history = tuple(sorted({*older, *told}, key=lambda past: past.membership.generation))
+
+    def with_ended(self, own: Mapping[str, Seat]) -> dict[str, Seat]:
+        """Our own seats, and those of workers that are gone but not past: whoever leads must know how they went."""
+        members = {worker for past in self.history for worker in past.membership.workers}
+        self._ended |= {worker: seat for worker, seat in own.items() if not seat.alive}
+        self._ended = {worker: seat for worker, seat in self._ended.items() if worker in members}
+        return {**self._ended, **own}
 
     def decide(self, own: Mapping[str, Seat], now: float) -> Decision:
         """What is to be done now, if it is up to us; a membership becomes the newest one."""
