@@ -6,7 +6,7 @@ workers it waits for ever for one that is gone, unless it is told that it is los
 usage: dancer.py FLOOR [refuses] [silent]     `refuses`: it does not leave; `silent`: it rings no bell
 """
 
-# ruff: noqa: PTH (a worker that imports little starts fast)
+# ruff: noqa: PTH103, PTH105, PTH110, PTH119, PTH120, PTH123 (a worker that imports little starts fast)
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class Activity(StrEnum):
 
     IDLE = "idle"
     BUSY = "busy"
-    """It uses a core: it may be slow, but it works at something."""
+    """It uses a core or waits for one, or for a disk: it may be slow, but it works at something."""
     HALTED = "halted"
     """Somebody stopped it (SIGSTOP)."""
 

@@ -12,8 +12,8 @@ STUCK = 1.0
 """Seconds in one stage after which its process is looked at, and others are told exactly where it stands."""
 _LEAST = 0.5
 """Seconds over which a pace or the use of a core is measured."""
-_BUSY = 0.5
-"""The share of a core that makes a process busy."""
+_BUSY = 0.1
+"""The share of a core that makes a process busy: on a machine with too much to do it may not get more."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -63,7 +63,9 @@ class Watch:
             return
         used = (int(fields[11]) + int(fields[12])) / _TICKS
         before, self._used = self._used, self._used or (used, now)
-        if before is None:
+        if fields[0] in (b"R", b"D"):  # it would work if it were let
+            self.activity = Activity.BUSY
+        elif before is None:
             self.activity = Activity.IDLE
         elif now - before[1] >= _LEAST:
             busy = (used - before[0]) / (now - before[1]) >= _BUSY
