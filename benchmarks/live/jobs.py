@@ -18,9 +18,9 @@ from tenuto.workloads.job import ENTRY
 
 TRACE = Path(__file__).parent / "trace.csv"
 SLOTS = 4
-PACE = 0.01
+PACE = 0.02
 """Seconds of a sample."""
-OVERHEAD = 0.05
+OVERHEAD = 0.08
 """Seconds that a step may take beyond that."""
 SIZES = (1, 2, 4)
 SCHEDULING: dict[str, Any] = {"interval": 5.0, "margin": 0.1, "start_cost": 5.0, "rescale_cost": 1.0}

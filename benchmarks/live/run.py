@@ -32,7 +32,7 @@ class Outcome:
     met: int
     of: int
     broken: tuple[str, ...] = ()
-    """Jobs whose promise was not kept."""
+    """Jobs whose promise was not kept, and why."""
     rescales: int = 0
 
     @property
@@ -54,7 +54,9 @@ def run_live(policy: str) -> Outcome:
         admitted=sum(job["state"] != "declined" for job in ended),
         met=sum(map(_met, ended)),
         of=len(ended),
-        broken=tuple(job["name"] for job in promised if job["promise"]["state"] != "kept"),
+        broken=tuple(
+            f"{job['name']} ({_breach(job)})" for job in promised if job["promise"]["state"] != "kept"
+        ),
         rescales=sum(event["before"] not in ("", "0") for event in events),
     )
 
@@ -84,6 +86,10 @@ def _await_end(client: Client, ids: list[str]) -> list[Json]:
         if all(job["ended_at"] or job["state"] == "declined" for job in seen) or time.monotonic() > until:
             return seen
         time.sleep(_LOOK)
+
+
+def _breach(job: Json) -> str:
+    return f"{job['state']}, {job['promise']['state']}: {job['promise']['breach']}"
 
 
 def _met(job: Json) -> bool:
