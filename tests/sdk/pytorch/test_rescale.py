@@ -149,3 +149,20 @@ def test_those_who_stay_do_not_wait_for_a_leaver_that_refuses_to_leave(set_stage
         stage.until_all_left()
 
         assert times_seen(stage.final()) == {15}
+
+
+def test_normalising_over_the_whole_batch_does_not_depend_on_the_size_either(
+    set_stage: Build, nursery: Nursery, tmp_path: Path
+) -> None:
+    sizes = {"STEPS": "60", "BATCH": "10", "NORM": "1"}  # the last batch of an epoch has 6
+    undisturbed = run_alone(nursery, tmp_path / "alone", MODEL_SEED="5", **sizes)
+
+    with set_stage(**sizes) as stage:
+        stage.want(1)
+        stage.until_trained_by(1)
+        stage.want(4)
+        stage.until_trained_by(4)
+        stage.kill(stage.wanted[2])
+        stage.until_all_left()
+
+        assert farthest(stage.final(), undisturbed) < 1e-6

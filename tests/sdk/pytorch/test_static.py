@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.sdk.pytorch.stage import HERE, TOY, Nursery, run_alone
 from tests.sdk.pytorch.weights import farthest
 

@@ -1,6 +1,6 @@
 """Batch normalisation over the whole batch, whatever the number of workers: for scripts that ask for it.
 
-Statistics are gathered from all workers in every forward pass, and their gradients in every backward pass, so each layer
+Statistics are gathered from all workers in every forward pass, and their gradients in every backward pass: each layer
 costs two small collective operations. Unlike torch's SyncBatchNorm it also works without a GPU, weighs workers by their
 samples, and survives a loss: an operation that fails makes the step void instead of raising into the user's code.
 """

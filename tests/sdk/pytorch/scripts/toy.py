@@ -25,6 +25,7 @@ STAGE = Path(os.environ["STAGE"])
 ME = os.environ.get("STAGE_NAME", "alone")
 SAMPLES = int(os.environ.get("SAMPLES", "96"))
 BATCH = int(os.environ.get("BATCH", "12"))
+NORM = "NORM" in os.environ
 STEPS = int(os.environ.get("STEPS", "300"))
 
 
@@ -34,8 +35,9 @@ class Toy(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.seen = nn.Parameter(torch.zeros(SAMPLES, dtype=torch.float64))
+        middle = nn.BatchNorm1d(8, dtype=torch.float64) if NORM else nn.Tanh()
         self.net = nn.Sequential(
-            nn.Linear(4, 8, dtype=torch.float64), nn.Tanh(), nn.Linear(8, 1, dtype=torch.float64)
+            nn.Linear(4, 8, dtype=torch.float64), middle, nn.Linear(8, 1, dtype=torch.float64)
         )
         self.register_buffer("calls", torch.zeros((), dtype=torch.int64))
 
@@ -91,6 +93,7 @@ def main() -> None:
         global_batch=BATCH,
         steps=STEPS,
         scheduler=scheduler,
+        sync_batchnorm=NORM,
         most_per_worker=int(os.environ["MOST"]) if "MOST" in os.environ else None,
         checkpoint_every=int(os.environ["EVERY"]) if "EVERY" in os.environ else None,
     )
@@ -117,7 +120,7 @@ def main() -> None:
 
 
 def misbehave(run: tenuto.sdk.run.Run) -> None:
-    """Die, be told to end, or hear nothing of the others, at a certain moment of a certain step, if a test wishes so."""
+    """Die, be told to end, or hear nothing of the others at a certain step, if a test wishes so."""
     if os.environ.get("DIE_AFTER_BACKWARD") == str(run.step):
         os.kill(os.getpid(), signal.SIGKILL)
     if os.environ.get("TERM_AT") == str(run.step):
