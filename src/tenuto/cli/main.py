@@ -51,7 +51,7 @@ COMMANDS = {
         "tenuto.cli.metrics",
         "metrics",
         epilog="EXAMPLES",
-        summary="Show how fast a job's workers go, and what they report.",
+        summary="Show how fast a job's workers go and what they report.",
     ),
     "scale": Later(
         "tenuto.cli.scale",

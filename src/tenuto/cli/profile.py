@@ -29,8 +29,8 @@ EXAMPLES = (
     "tenuto profile job.yaml --local --seconds 2 --out resnet.csv"
 )
 _MOST = 1024
-_JOINS = 60.0
-"""Seconds in which the node of a platform that was just started must have joined."""
+_JOINS = 30.0
+"""Seconds in which the nodes of a platform that was just started should have joined."""
 _LOOK = 0.1
 
 
@@ -54,10 +54,10 @@ def profile(
     server: ServerOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure steps per second at each size, and write the profile that admission and replays can use.
+    """Measure how fast a job is at several sizes, and write its profile.
 
-    The platform remembers the curve for later jobs of the same kind. Nothing else is left behind, whether measuring
-    ends well or by Ctrl-C. Beside the profile stands a JSON file with what measuring took.
+    Admission and replays can use it. The platform remembers the curve for later jobs of the same kind. Nothing else is
+    left behind, whether measuring ends well or by Ctrl-C. Beside the profile stands a JSON file with what it took.
     """
     job, spec = _read(file)
     sizes, chosen = _numbers(workers, "workers"), _numbers(batches, "batches")
@@ -118,16 +118,22 @@ def _platform(local: bool, server: str | None, slots: int) -> Iterator[Client]:
         raise InputInvalid("--local and --server exclude each other", remedy="Leave one of them out")
     if server or (not local and Home.named_by(os.environ).is_served()):
         with connect(server) as client:
+            _await_slots(client, 1)
             yield client
         return
     from tenuto.cli.demo_stage import platform
 
     say("Measuring on a platform of its own, which is gone afterwards.")
     with platform(nodes=1, slots=slots) as client:
-        give_up = time.monotonic() + _JOINS
-        while client.cluster()["slots"]["usable"] < slots and time.monotonic() < give_up:
-            time.sleep(_LOOK)
+        _await_slots(client, slots)
         yield client
+
+
+def _await_slots(client: Client, slots: int) -> None:
+    """Give nodes that are just joining a while."""
+    give_up = time.monotonic() + _JOINS
+    while client.cluster()["slots"]["usable"] < slots and time.monotonic() < give_up:
+        time.sleep(_LOOK)
 
 
 def _kind(client: Client) -> str:
