@@ -163,9 +163,7 @@ class Player:
         self._until(job, lambda told: _state(told) == "paused")
 
     def _until_it_trains(self, job: _Job) -> None:
-        self._until(
-            job, lambda told: _state(told) == "running" and told["workers"] == sum(job.place.values())
-        )
+        self._until(job, lambda told: _state(told) == "running" and _place(told) == job.place)
 
     def _until(self, job: _Job, holds: Callable[[dict[str, Any]], bool]) -> None:
         give_up = time.monotonic() + _PATIENCE
@@ -189,3 +187,8 @@ def _ended(told: dict[str, Any]) -> bool:
 
 def _state(told: dict[str, Any]) -> str:
     return str(told["state"]).lower()
+
+
+def _place(told: dict[str, Any]) -> dict[str, int]:
+    """Workers by node."""
+    return {node: len(slots) for node, slots in told["slots"].items() if slots}

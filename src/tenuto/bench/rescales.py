@@ -99,7 +99,7 @@ class Rescales:
         self._pin(self._at(case, after=True), case.after)
         told = list(self._until_rescaled(case))
         phases = {phase: sum(float(one.get(phase) or 0.0) for one in told) for phase in PHASES}
-        # The first step of fewer workers may be quicker than a normal one was; forming and handing over is lost in any case.
+        # The first step of fewer workers may be quicker than a normal one was; forming and handing over always costs.
         phases["pause_ms"] = max(phases["pause_ms"], phases["form_ms"] + phases["transfer_ms"])
         return Measured(case, phases, sum(int(one.get("moved_bytes") or 0) for one in told))
 
