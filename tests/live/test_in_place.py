@@ -388,23 +388,22 @@ def test_survivors_that_went_on_and_finished_while_no_controller_looked_have_fin
     assert here.phase(job) is P.SUCCEEDED
 
 
-def test_a_job_that_moves_and_whose_old_workers_finish_first_is_ended_by_the_new_ones() -> None:
+def test_a_job_that_moves_is_done_when_its_old_workers_finish_before_the_new_ones_are_there() -> None:
     here = Platform(TWO)
     job = training(here, 2)
-    old = members(here, job)
+    first, second = members(here, job)
     (home,) = here.job(job).slots
     (elsewhere,) = TWO.keys() - {home}
     here.engine.hold_starts()
     here.wish(job, pin=Pin(workers=2, nodes={elsewhere: 2}))
-    for worker in old:
-        here.engine.exit_worker(worker, 0)
+    here.engine.exit_worker(second, 0)
+    here.settle()
+    assert here.phase(job) is P.RESCALING
+
+    here.engine.exit_worker(first, 0)
     here.settle()
 
-    here.engine.release_starts()
-    here.settle()
-    here.exit(job)
-
-    assert here.phase(job) is P.SUCCEEDED
+    assert (here.phase(job), here.workers(job)) == (P.SUCCEEDED, [])
     assert not [one for one in here.attempts(job) if one.ended_at is None]
 
 

@@ -46,7 +46,7 @@ class FakeEngine:
             now = self._world.clock()
             workers: dict[WorkerId, WorkerSeen] = {}
             for node in self._everywhere():
-                workers |= node.shown
+                workers |= node.shown if node.silent else {**node.last_words, **node.shown}
             nodes = {name: node.seen(now) for name, node in self._nodes.items() if node.heard_at is not None}
             return Observation(nodes, workers)
 
@@ -58,6 +58,8 @@ class FakeEngine:
             self._term = term
             self._pass_time()
             self._wanted, self._together = by_node(orders), tuple(crews)
+            for node in self._nodes.values():
+                node.last_words.clear()
             self._hear()
             changed = [self._obey(node) for node in self._nodes.values()]
             regrouped = self._regroup()

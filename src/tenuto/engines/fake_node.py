@@ -78,6 +78,8 @@ class FakeNode:
         self._address = address
         self._world = world
         self._holders: dict[int, WorkerId] = {}
+        self.last_words: dict[WorkerId, WorkerSeen] = {}
+        """How workers ended by themselves that were not wanted any more, until the next orders come."""
 
     def seen(self, now: float) -> NodeSeen:
         """The node as the server knows it."""
@@ -125,13 +127,14 @@ class FakeNode:
             reason = ExitReason.STOPPED
         if seen.slot is not None:
             del self._holders[seen.slot]
+        ended_at = self._world.clock() if at is None else at
+        gone = replace(seen, state=WorkerState.EXITED, exit_code=code, reason=reason, ended_at=ended_at)
         if worker in self.wanted:
-            ended_at = self._world.clock() if at is None else at
-            self.put(
-                replace(seen, state=WorkerState.EXITED, exit_code=code, reason=reason, ended_at=ended_at)
-            )
+            self.put(gone)
         else:
             self._forget(worker)
+            if reason is ExitReason.ENDED:
+                self.last_words[worker] = gone
         self.start_what_can()
 
     def lives(self, worker: WorkerId) -> bool:

@@ -88,11 +88,10 @@ def _all_train(job: Job, present: Mapping[WorkerId, WorkerSeen], sight: Sight) -
     if len(joined) != 1 or not all(worker is not None and _trains(worker) for worker in members):
         return False
     (generation,) = joined
-    if not generation:
-        return False
-    # A plan that was taken back before anybody followed it leaves the group, and its number, as they were.
+    # Not its number tells: a plan that was taken back before anybody followed it leaves the group as it was, and who
+    # is to leave may still be in the group that newcomers have joined.
     others = (worker for worker in sight.seen.workers if worker.job == job.id and worker not in present)
-    return generation >= job.generation or all(sight.joined(worker) != generation for worker in others)
+    return bool(generation) and all(sight.joined(worker) != generation for worker in others)
 
 
 def _trains(worker: WorkerSeen) -> bool:
