@@ -71,13 +71,16 @@ class StatusPage:
             self._page = mmap.mmap(descriptor, _SIZE)
         finally:
             os.close(descriptor)
+        # A word is stored at once, while a struct is filled with noughts before it gets its values.
+        self._words = memoryview(self._page).cast("Q")
         self._count = 0
 
     def put(self, status: Status) -> None:
         """Show another moment."""
         self._count += 1
         room = _room(self._count % 2)
-        _LAST.pack_into(self._page, room + _BODY.size, 0)  # first, or half of it might look whole
+        last = (room + _BODY.size) // _LAST.size
+        self._words[last] = 0  # first, or half of it might look whole
         _BODY.pack_into(
             self._page,
             room,
@@ -89,11 +92,13 @@ class StatusPage:
             status.port,
             int(status.stage),
         )
-        _LAST.pack_into(self._page, room + _BODY.size, self._count)
-        _HEAD.pack_into(self._page, 0, _MAGIC, self._count)
+        self._words[last] = self._count
+        self._words[1] = self._count
+        self._words[0] = _MAGIC
 
     def close(self) -> None:
         """Let go; the file stays."""
+        self._words.release()
         self._page.close()
 
 
