@@ -90,8 +90,8 @@ class Run:
 
         One loop over the batches is the whole rest of the run, all epochs. `global_batch` is the number of samples of
         one update of all workers together; TENUTO_GLOBAL_BATCH wins over it, since the job's promise was reckoned with
-        that. The run ends after `steps` or `epochs`, else after TENUTO_STEPS, else after one epoch. The other options
-        are explained at `tenuto.sdk.context.Elastic`.
+        that. The run ends after `steps` or `epochs`, but not after more than TENUTO_STEPS; without them after
+        TENUTO_STEPS, else after one epoch. The other options are explained at `tenuto.sdk.context.Elastic`.
         """
         if self._session is not None:
             raise InputInvalid("run.elastic was called twice", remedy="Train one model in a process")
@@ -222,12 +222,11 @@ class Run:
             raise InputInvalid("both epochs and steps are given", remedy="Give one of them", field="epochs")
         _positive(global_batch=size, epochs=epochs, steps=steps)
         if steps is None and epochs is None and place.steps is not None:
-            steps = place.steps
-        return (
-            Course(samples, size, steps)
-            if steps is not None
-            else Course.of_epochs(samples, size, epochs or 1)
-        )
+            return Course(samples, size, place.steps)
+        course = Course.of_epochs(samples, size, epochs or 1)
+        wanted = course.steps if steps is None else steps
+        # The platform takes the job's total for the end, and reckons with it.
+        return replace(course, steps=wanted if place.steps is None else min(wanted, place.steps))
 
     def _export(self, model: Any, directory: str | Path) -> Path:
         from tenuto.sdk.pytorch.saving import export_model
