@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.engines.supervisor.crews.company import Company, worker
 
 from tenuto.wire.membership import Membership
+from tenuto.wire.status import Stage
 
 A, B, C, D = (worker(number) for number in range(4))
 
@@ -213,6 +214,20 @@ def test_a_worker_that_hangs_is_killed_and_the_others_go_on() -> None:
     assert company.actors[B].exit_code == 137
     company.settle()
     assert company.together == {A, C}
+
+
+def test_a_worker_that_does_not_hear_of_a_loss_is_taken_for_hung() -> None:
+    company = training(A, B, C)
+    company.kill(A)
+    company.actors[B].stage = Stage.MEETING
+    company.actors[B].since = company.now
+    company.actors[C].stage = Stage.FORMING
+    company.actors[C].since = company.now
+
+    company.wait(6.0)
+
+    assert company.actors[B].exit_code == 137
+    assert company.published[-1].workers == (C,)
 
 
 @pytest.mark.parametrize("wanted", [(A,), (A, B, C), (C, D), ()])

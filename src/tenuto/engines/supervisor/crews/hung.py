@@ -1,8 +1,9 @@
 """Who keeps the others waiting. Pure.
 
 In a step everybody waits for the slowest, so a worker that hangs shows itself: it alone computes (or does not even
-look for its membership) while all others wait for it. How long that may last depends on what is usual for the job, and
-on what the process does: one that uses a core may evaluate or save something, and is given more time.
+look for its membership) while all others wait for it, or it waits on for somebody of whom it was told that he is lost.
+How long that may last depends on what is usual for the job, and on what the process does: one that uses a core may
+evaluate or save something, and is given more time.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ def hung(situation: Situation, now: float) -> tuple[tuple[str, ...], float]:
     crowd = _crowd(situation)
     if len(crowd) < 2 or not all(worker in crowd for worker in published.membership.workers):
         return (), math.inf
-    late = {worker: seat for worker, seat in crowd.items() if not _waits(seat)}
-    if not late or len(late) == len(crowd):
-        return (), math.inf
-    others_since = max(seat.since for worker, seat in crowd.items() if worker not in late)
+    deaf = {worker for worker, seat in crowd.items() if _is_deaf(situation, worker, seat)}
+    late = {worker: seat for worker, seat in crowd.items() if worker in deaf or not _waits(seat)}
+    if len(late) == len(crowd) != len(deaf):
+        return (), math.inf  # nobody waits for them
+    others_since = max((seat.since for worker, seat in crowd.items() if worker not in late), default=0.0)
     usual = [seat.step_seconds for seat in crowd.values() if seat.step_seconds is not None]
     patience = max(LEAST, STEPS * max(usual)) if usual else FIRST
     due = {
@@ -59,6 +61,19 @@ def _crowd(situation: Situation) -> dict[str, Seat]:
 def _waits(seat: Seat) -> bool:
     """Whether it waits for others; one that somebody halted does not, whatever it did last."""
     return seat.stage in _WAITING and seat.activity is not Activity.HALTED
+
+
+def _is_deaf(situation: Situation, worker: str, seat: Seat) -> bool:
+    """Whether it waits in a group for somebody that it was told is lost."""
+    newest = situation.history[-1].membership
+    if (
+        seat.stage is not Stage.MEETING
+        or seat.generation >= newest.generation
+        or worker not in newest.workers
+    ):
+        return False
+    groups = [past.membership for past in situation.history if past.membership.generation == seat.generation]
+    return any(set(group.workers) & set(newest.lost) for group in groups)
 
 
 def _patience(seat: Seat, usual: float) -> float:

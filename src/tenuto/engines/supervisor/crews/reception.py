@@ -34,7 +34,12 @@ class Reception:
 
     def close(self) -> None:
         """Listen no more."""
-        self._server.shutdown()
+        ending = threading.Thread(target=self._server.shutdown)
+        ending.start()
+        self._server.socket.shutdown(
+            socket.SHUT_RDWR
+        )  # wakes it, so that it does not end half a second later
+        ending.join()
         self._server.server_close()
 
 
