@@ -107,6 +107,7 @@ def _contract(job: JobOut, now: datetime) -> dict[str, str]:
         "reserved": _slots(contract.share),
         "firm answer": _moment(contract.firm_at, now),
         "reason": _reason(contract, now),
+        "by the curve": job.curve_from if contract.reply == "admitted" else "",
         **_offers(job, contract, now),
     }
 

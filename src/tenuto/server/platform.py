@@ -50,7 +50,8 @@ class Platform:
         self.paces.forget(job)
         self.files.logs.remove(job)
         self.files.steps.remove(job)
-        if self.settings.store.checkpoints:  # of jobs that name a directory themselves there is nothing below it
+        # Of jobs that name a directory themselves there is nothing below it.
+        if self.settings.store.checkpoints:
             rmtree(Path(self.settings.store.checkpoints, job), ignore_errors=True)
 
 

@@ -274,3 +274,13 @@ def test_what_a_file_leaves_out_is_told_with_the_file(site: Site) -> None:
 
     assert result.exit_code == 2
     assert f"{file}: run: nothing is said about what to run" in result.stderr.replace("\n", " ")
+
+
+def test_a_promise_says_which_curve_it_rests_on_if_the_file_gave_none(site: Site) -> None:
+    def by_earlier_runs(job: Job) -> Job:
+        return replace(admitted(job), curve_from="measured by earlier runs of 학습 (3 stretches)")
+
+    with site.answering(by_earlier_runs):
+        told = ok("submit", a_file("name: 학습\nrun: python train.py\n"))
+
+    assert "by the curve  measured by earlier runs of 학습 (3 stretches)" in told
