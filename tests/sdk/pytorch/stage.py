@@ -6,7 +6,7 @@
         stage.kill(0)
         stage.until_all_left()
 
-Training is held at a step limit that `until` raises little by little: nothing runs away, nothing sleeps. Workers are
+Training is held at a step limit that `until` raises where a change needs steps: nothing runs away, nothing sleeps. Workers are
 forked by a nursery that has imported torch (`nursery.py`), unless `warm=False`.
 """
 
@@ -227,14 +227,14 @@ class Stage:
     # --- what a test waits for ---
 
     def until(self, is_so: Callable[[], bool], *, train: bool = True, guard: float = GUARD) -> None:
-        """Train on, little by little, until it is so."""
+        """Let them train as far as they need for the changes that were published, until it is so."""
         ends = time.monotonic() + guard
         while not is_so():
             if time.monotonic() > ends:
                 raise AssertionError("the story is stuck")
             if any(0 < (actor.exit_code or 0) < 128 for actor in self.actors.values()):
                 raise AssertionError("a worker failed")
-            if train and self.step >= self.limit:
+            if train and self.step >= self.limit and self._is_about_to_change():
                 self.limit = self.step + _STRIDE
             self.pump_once()
 
@@ -401,12 +401,22 @@ class Stage:
                     actor.is_told = True
                     os.kill(actor.pid, signal.SIGTERM)
 
+    def _is_about_to_change(self) -> bool:
+        """Whether somebody alive must come to the end of a step to join, or to leave."""
+        present = self.memberships[-1] if self.memberships else None
+        return present is not None and any(
+            actor.is_alive
+            and (worker in present.workers or _has_trained(actor))
+            and not (worker in present.workers and self._has_formed(worker, present.generation))
+            for worker, actor in self.actors.items()
+        )
+
     def _has_formed(self, worker: str, generation: int) -> bool:
         status = self.actors[worker].status
         return status is not None and status.generation == generation and status.stage is not At.FORMING
 
     def _wait_for_news(self) -> None:
-        select.select([self._bell, self.nursery.descriptor], [], [], 0.002)
+        select.select([self._bell, self.nursery.descriptor], [], [], 0.005)
         with contextlib.suppress(BlockingIOError):
             os.read(self._bell, 1 << 16)
 
@@ -418,6 +428,11 @@ class Stage:
                     if actor.pid == pid:
                         actor.exit_code = code
             select.select([self.nursery.descriptor], [], [], 0.1)
+
+
+def _has_trained(actor: Actor) -> bool:
+    status = actor.status
+    return status is not None and status.generation > 0
 
 
 @contextlib.contextmanager

@@ -88,7 +88,7 @@ def test_a_worker_that_hangs_is_evicted_and_the_others_go_on(set_stage: Build) -
         hanging = stage.wanted[1]
         stage.halt(hanging)
         stage.limit = 1 << 40
-        stage.until(lambda: stage.evicted == [hanging])
+        stage.until(lambda: stage.evicted == [hanging], train=False)
         stage.until_all_left()
 
         assert times_seen(stage.final()) == {5}

@@ -7,9 +7,13 @@ step, and nobody can finish the step without it: so everybody finds the note at 
 
 from __future__ import annotations
 
-from tenuto.sdk.pytorch.group import Group, communicating
+import contextlib
 
-_NOTE = "switch"
+from tenuto.sdk.pytorch.group import Group, GroupBroken, communicating
+
+_NOTE, _HERE = "switch", "over"
+_PATIENCE = 2.0
+"""Seconds; a member that hangs in the last step is found by its supervisor."""
 
 
 class Agreement:
@@ -31,6 +35,18 @@ class Agreement:
             if self._at is None:
                 self._at = self._name_it(wanted, step) if self._group.rank == 0 else self._look()
         return self._at is not None and step >= self._at
+
+    def wait_for_all(self) -> None:
+        """Until everybody is here: who cut its connections now could take the last update from who is still in it.
+
+        Whoever is gone was here, or is lost; in either case there is nothing to wait for.
+        """
+        if self._group.world == 1:
+            return
+        with contextlib.suppress(GroupBroken), communicating():
+            store = self._group.store
+            store.add(_HERE, 1)
+            self._group.wait_until(lambda: store.add(_HERE, 0) >= self._group.world, _PATIENCE)
 
     def _name_it(self, wanted: str, step: int) -> int | None:
         store = self._group.store

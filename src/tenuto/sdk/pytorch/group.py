@@ -72,6 +72,7 @@ class Group:
         self.processes: dist.ProcessGroup | None = None
         self._store: Store | None = None
         self._sockets = Sockets()
+        self._releases: list[Callable[[], None]] = []
 
     @property
     def store(self) -> Store:
@@ -87,6 +88,14 @@ class Group:
     def give_up(self) -> None:
         """Have every operation of it fail, here and with the other members; any thread may."""
         self._sockets.cut()
+        for release in tuple(self._releases):
+            release()
+
+    def on_given_up(self, release: Callable[[], None]) -> None:
+        """Call this, from whatever thread, when it is given up; gloo may not notice by itself."""
+        self._releases.append(release)
+        if self.is_broken:
+            release()
 
     def meet(self, host: str, port: int, note: str) -> tuple[str, ...]:
         """Reach the store, leave a note and wait for everybody's, by rank."""
@@ -153,6 +162,7 @@ class Group:
         if dist.is_initialized() and self.processes is dist.group.WORLD:
             dist.destroy_process_group()
         self.processes = self._store = None
+        self._releases.clear()
         _BURIER.take(left)
 
 

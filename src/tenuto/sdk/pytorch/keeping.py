@@ -22,7 +22,12 @@ class Keeper:
 
     def newest(self) -> TrainingState | None:
         """The newest whole one that was kept."""
-        found = None if self._saver is None else self._saver.checkpoints.newest()
+        if self._saver is None:
+            return None
+        found = self._saver.checkpoints.newest()
+        for damaged in self._saver.checkpoints.damaged:
+            told = {"path": str(damaged.path), "problem": damaged.reason, "why": "damaged"}
+            self._teller.tell(records.CHECKPOINT, step=0, generation=0, **told)
         return None if found is None else read_state(found)
 
     def keep(self, step: int, generation: int, state: TrainingState, why: str) -> None:

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
+import inspect
+import threading
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -20,6 +23,13 @@ from torch.utils import _pytree as pytree
 from tenuto.sdk.pytorch.group import Group
 from tenuto.sdk.pytorch.step import Step
 
+# Buffers are not kept equal: that would be a collective operation in forward, where no error can be caught.
+_NO_BUFFERS: dict[str, Any] = (
+    {"forward_sync_buffers": False}
+    if "forward_sync_buffers" in inspect.signature(DistributedDataParallel).parameters
+    else {"broadcast_buffers": False}
+)
+_Gradients: TypeAlias = "torch.futures.Future[torch.Tensor]"
 _OWN = frozenset({"_module", "_step", "_ddp", "_find_unused"})
 _T = TypeVar("_T")
 
@@ -62,10 +72,12 @@ class ElasticModel(nn.Module):
             self.module,
             process_group=group.processes,
             init_sync=False,  # all have the same state, or this group would not be
-            broadcast_buffers=False,  # would be a collective operation in forward, where no error can be caught
             find_unused_parameters=self.__dict__["_find_unused"],
+            **_NO_BUFFERS,
         )
-        ddp.register_comm_hook(_Exchange(group, self.__dict__["_step"]), _exchange)
+        exchange = _Exchange(group, self.__dict__["_step"])
+        group.on_given_up(exchange.release)
+        ddp.register_comm_hook(exchange, _exchange)
         object.__setattr__(self, "_ddp", ddp)
 
     def part(self) -> None:
@@ -143,46 +155,63 @@ def _same(module: nn.Module) -> nn.Module:
     return module
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
 class _Exchange:
-    """What the hook must know."""
+    """The gradients of one group. Nobody waits for them any longer than the group lasts."""
 
-    group: Group
-    step: Step
+    def __init__(self, group: Group, step: Step) -> None:
+        self._group = group
+        self._step = step
+        self._lock = threading.Lock()
+        self._waiting: dict[_Gradients, torch.Tensor] = {}
 
-
-def _exchange(exchange: _Exchange, bucket: _Bucket) -> torch.futures.Future[torch.Tensor]:
-    """The mean over the workers. An error becomes an aborted step, and never reaches the user's `backward()`."""
-    group, step = exchange.group, exchange.step
-    gradients = bucket.buffer()
-    if bucket.is_last():
-        step.on_meeting()
-    if not step.is_aborted and group.processes is not None:
+    def begin(self, gradients: torch.Tensor, *, is_last: bool) -> _Gradients:
+        """The mean over the workers, sooner or later. An error becomes an aborted step and never reaches the user."""
+        if is_last:
+            self._step.on_meeting()
+        mean: _Gradients = torch.futures.Future()
+        with self._lock:
+            self._waiting[mean] = gradients
+        processes = self._group.processes
+        if self._step.is_aborted or self._group.is_broken or processes is None:
+            self._end(mean, is_good=False)
+            return mean
         try:
-            work = group.processes.allreduce([gradients.div_(group.world)], dist.AllreduceOptions())
+            work = processes.allreduce([gradients.div_(self._group.world)], dist.AllreduceOptions())
+            work.get_future().add_done_callback(functools.partial(self._look, mean))
         except RuntimeError:
-            step.abort()
-        else:
-            return _whatever_comes(work.get_future(), gradients, step)
-    done: torch.futures.Future[torch.Tensor] = torch.futures.Future()
-    done.set_result(gradients)
-    return done
+            self._end(mean, is_good=False)
+        return mean
 
+    def release(self) -> None:
+        """The group was given up: end what is under way, whatever gloo makes of it. From any thread."""
+        with self._lock:
+            waiting = list(self._waiting)
+        for mean in waiting:
+            self._end(mean, is_good=False)
 
-_exchange.__annotations__ = {}  # DDP checks them, and cannot read postponed ones
-
-
-def _whatever_comes(
-    future: torch.futures.Future[Any], gradients: torch.Tensor, step: Step
-) -> torch.futures.Future[torch.Tensor]:
-    def look(done: torch.futures.Future[Any]) -> torch.Tensor:
+    def _look(self, mean: _Gradients, done: torch.futures.Future[Any]) -> None:
         try:
             done.value()
         except RuntimeError:
-            step.abort()
-        return gradients
+            self._end(mean, is_good=False)
+        else:
+            self._end(mean, is_good=True)
 
-    return future.then(look)
+    def _end(self, mean: _Gradients, *, is_good: bool) -> None:
+        with self._lock:
+            gradients = self._waiting.pop(mean, None)
+        if gradients is None:
+            return
+        if not is_good:
+            self._step.abort()
+        mean.set_result(gradients)
+
+
+def _exchange(exchange: _Exchange, bucket: _Bucket) -> _Gradients:
+    return exchange.begin(bucket.buffer(), is_last=bucket.is_last())
+
+
+_exchange.__annotations__ = {}  # DDP checks them, and cannot read postponed ones
 
 
 class _Weighted(torch.autograd.Function):

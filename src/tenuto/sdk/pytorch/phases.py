@@ -18,17 +18,25 @@ class Phases:
     def __init__(self) -> None:
         self._usual: deque[float] = deque(maxlen=_STEPS)
         self._stepped_at: float | None = None
+        self._asked_at: float | None = None
         self._marks: dict[str, float] = {}
         self._told: dict[str, Any] | None = None
 
-    def mark(self, name: str) -> None:
-        """It is so now: `asked`, `left`, `formed`, `moved`. The first mark of a change counts."""
-        self._marks.setdefault(name, time.perf_counter())
+    def asked(self) -> None:
+        """Something newer is known."""
+        if self._asked_at is None:
+            self._asked_at = time.perf_counter()
 
-    def restart(self) -> None:
-        """Forming begins once more: what came after `left` is void."""
-        for name in ("formed", "moved"):
-            self._marks.pop(name, None)
+    def left(self) -> None:
+        """The group was left, or a newcomer was told whom to join. Of several in a row the first counts."""
+        if "left" not in self._marks:
+            now = time.perf_counter()
+            self._marks = {"left": now, "asked": now if self._asked_at is None else self._asked_at}
+            self._asked_at = None
+
+    def mark(self, name: str) -> None:
+        """It is so now: `formed`, `moved`."""
+        self._marks[name] = time.perf_counter()
 
     def joined(self, **facts: Any) -> None:
         """The new generation trains; its first step will close the account."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -119,6 +120,7 @@ class Session:
             self._keeper.keep_now(self.step, self.generation, self._capture(), "finish")
         self._company.show(Stage.FINISHED)
         self._tear_down()
+        self._loader.close()
         wait_until_closed()
 
     # --- the step under way ---
@@ -196,17 +198,21 @@ class Session:
         wanted = self._company.wanted(self.generation)
         if wanted is None or self._agreement is None:
             return False
-        self._phases.mark("asked")
+        self._phases.asked()
         try:
-            return self._agreement.is_reached(wanted, self.step)
+            if not self._agreement.is_reached(wanted, self.step):
+                return False
         except GroupBroken:
             return True
+        self._agreement.wait_for_all()
+        return True
 
     def _regroup(self) -> None:
         """Leave this group, and join the newest that can be joined."""
         if self._group is not None and not self._company.can_recover and self._must_regroup():
             raise ConnectionError("a worker of this group was lost, and nobody names another group")
-        self._phases.mark("left")
+        if self._has_state:
+            self._phases.left()
         for failures in itertools.count():
             self._tear_down()
             membership = self._company.next(self._seen, has_state=self._has_state)
@@ -216,7 +222,6 @@ class Session:
             with contextlib.suppress(GroupBroken):
                 self._join(membership, failures)
                 return
-            self._phases.restart()
 
     def _tear_down(self) -> None:
         """First all that holds on to the group, then the group."""
@@ -230,6 +235,7 @@ class Session:
         """Meet the others of a generation, and go on from the newest state among them."""
         rank = membership.rank_of(self._company.worker)
         assert rank is not None
+        self._phases.left()
         self._company.show(Stage.FORMING)
         group = Group(membership.name, membership.workers, rank, failures)
         self._group = group
@@ -274,6 +280,7 @@ class Session:
         if not membership.members and self._has_state and left[:1] == [self._company.worker]:
             self._keeper.keep_now(self.step, self.generation, self._capture(), "stop")
         self._is_over = True
+        self._loader.close()
         wait_until_closed()
         raise SystemExit(EXIT_DRAINED)
 
@@ -337,6 +344,7 @@ class Session:
         kept = self._keeper.newest()
         if kept is not None:
             self._restore(kept)
+            sys.stderr.write(f"going on from step {self.step}, epoch {self.epoch}\n")
         self._has_state = True
 
     def _capture(self) -> TrainingState:
@@ -345,6 +353,7 @@ class Session:
     def _restore(self, state: TrainingState) -> None:
         account = restore(self._stateful, state)
         self.ledger = Ledger.from_json(account["ledger"])
+        self.ledger.must_fit(self._course)
         self._members = tuple(account["members"])
         self._has_state = True
 
