@@ -160,7 +160,8 @@ class Platform:
             except psutil.Error:
                 continue
             if "TENUTO_JOB_ID" in told:
-                name = ".".join(
+                # Workers that rescale in place have no rank of their own.
+                name = told.get("TENUTO_WORKER") or ".".join(
                     told[key] for key in ("TENUTO_JOB_ID", "TENUTO_GENERATION", "TENUTO_ROLE", "RANK")
                 )
                 if name not in found or process.pid < found[name].pid:
