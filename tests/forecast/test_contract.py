@@ -8,7 +8,7 @@ from typing import Any
 from tests.forecast.records import NOW, a_node, a_record, a_scene, answered
 
 from tenuto.forecast.ahead import expected
-from tenuto.forecast.contract import contract_of, written
+from tenuto.forecast.contract import contract_of, estimated_anew, written
 from tenuto.forecast.picture import Scene, picture
 from tenuto.model.job import Contract, Job, Reply
 from tenuto.model.phase import PromiseState
@@ -130,3 +130,21 @@ def test_an_answer_is_a_promise_in_the_record_only_if_it_says_so() -> None:
     scene = answered(a_scene([a_record(1, deadline=NOW + 200.0), a_record(2)]), ELASTICFLOW)
 
     assert [job.promise for job in scene.jobs] == [PromiseState.HOLDS, PromiseState.NONE]
+
+
+def test_an_answer_says_which_curve_it_rests_on_if_its_owner_gave_none() -> None:
+    known = replace(a_record(1, deadline=NOW + 200.0), curve_from="measured by earlier runs of 학습")
+
+    assert told(known).message.endswith("; its curve: measured by earlier runs of 학습")
+    assert "its curve" not in told(replace(known, deadline=None)).message
+
+
+def test_an_estimate_can_be_made_anew_and_a_promise_stays_as_it_was_given() -> None:
+    estimate = told(a_record(1))
+    promise = told(a_record(1, deadline=NOW + 200.0))
+
+    anew = estimated_anew(estimate, NOW, NOW + 60.0)
+
+    assert anew.expected == NOW + 60.0
+    assert anew.message.endswith("; estimated finish 2025-06-15T15:24:20Z")
+    assert estimated_anew(promise, NOW, NOW + 60.0) == promise

@@ -36,6 +36,7 @@ CODES = {
     "running": (409, "The job holds slots; cancel or pause it first."),
     "not_paused": (409, "Only a paused job can be resumed."),
     "being_cancelled": (409, "The job is being cancelled."),
+    "gap": (409, "Records before these are missing; the message tells which is wanted."),
     "key_reused": (409, "The same idempotency key came with another request."),
     "out_of_range": (409, "The job cannot have so many workers."),
     "not_enough_slots": (409, "There are not so many slots there."),
