@@ -16,7 +16,7 @@ PHASES = ("warm_up_ms", "agree_ms", "form_ms", "transfer_ms", "first_step_ms", "
 """As `wire.records` tells them; `pause_ms` is what training lost."""
 _LOOK = 0.1
 _PATIENCE = 300.0
-_STEPS = 20
+_STEPS = 10
 """That are made at a size before it is left, so that a normal step is known."""
 
 

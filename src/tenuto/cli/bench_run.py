@@ -65,6 +65,7 @@ def run_cases(client: Client, wanted: Wanted) -> None:
     if wanted.out is not None:
         make_directory(wanted.out)
     nodes = sorted(node["name"] for node in client.nodes()["items"])
+    model = str(wanted.job["name"]).removeprefix("bench-")
     rescales = Rescales(client, wanted.job, nodes)
     found: list[Measured] = []
     try:
@@ -73,10 +74,9 @@ def run_cases(client: Client, wanted: Wanted) -> None:
                 found.append(one)
                 advance(one.case.name)
     finally:
+        if wanted.out is not None:
+            write_rescales(wanted.out / RESCALES_FILE, model, found)  # also what there was before a Ctrl-C
         rescales.end()
-    model = str(wanted.job["name"]).removeprefix("bench-")
-    if wanted.out is not None:
-        write_rescales(wanted.out / RESCALES_FILE, model, found)
     if wanted.as_json:
         print_json({"model": model, "machine": _machine(), "median_ms": medians(found)})
     else:
