@@ -197,6 +197,7 @@ class Supervisor:
         now = time.monotonic()
         if now >= self._crews.look_at:
             self._crew.look_at_stages()
+            self._crews.looked_at = now
         self._crews.advance(self._crew, self._waiting, now)
 
     def _ask_for_stack(self, worker: Worker, seconds: float) -> None:

@@ -78,6 +78,8 @@ class Worker:
             return
         unknown = self.running is None
         self.running = self.files.running()
+        if self.running is not None and self.running.exit_code is not None:
+            self.look_at_status()  # what it showed last tells whether it left in peace
         self.stopping = self.stopping or self.files.stop() is not None
         if self.shim_watch is None and self.running is not None:
             self.shim_watch = _watch(self.running.shim)

@@ -30,7 +30,7 @@ _CALM = 1.0
 _HASTE = 0.1
 """Seconds between two looks while a generation is about to begin; rings come sooner."""
 _SPEAK = 2.0
-"""Seconds after which a node says again what it has said."""
+"""Seconds after which a node that follows says again what it has said."""
 
 
 class Sender(Protocol):
@@ -61,6 +61,8 @@ class Crews:
         self._speak_at = 0.0
         self.look_at = math.inf
         """When to look at the workers again even if nobody rings."""
+        self.looked_at = 0.0
+        """When all of them were looked at."""
 
     def obey(self, orders: Sequence[CrewOrder], now: float) -> None:
         """Take over what is wanted; jobs that are not named any more are over here."""
@@ -101,7 +103,7 @@ class Crews:
             self._advance(job, workers, now)
         if now >= self._speak_at:
             self._speak_at = now + _SPEAK
-        if any(job.others for job in self._jobs.values()):
+        if not all(job.leads for job in self._jobs.values()):
             self.look_at = min(self.look_at, self._speak_at)
 
     def keeps(self, worker: WorkerId, now: float) -> bool:
@@ -129,8 +131,8 @@ class Crews:
         if job.last is not None:
             _tell_workers(job.last, [w for w in workers.values() if w.order.id.job == job.order.job])
         self._speak(job, own, tuple(sorted(elsewhere)), now)
-        pause = _CALM if job.settled(own, now) else _HASTE
-        self.look_at = min(self.look_at, decision.look_again_at, now + pause)
+        pause = _CALM if job.settled(own) else _HASTE
+        self.look_at = min(self.look_at, decision.look_again_at, self.looked_at + pause)
 
     def _evict_once(self, worker: Worker, now: float) -> None:
         self._evicted.discard(str(worker.order.id))
@@ -149,9 +151,9 @@ class Crews:
         return seats | {name: worker.seat(empty) for name, worker in here.items()}
 
     def _speak(self, job: CrewJob, own: Mapping[str, Seat], evict: tuple[str, ...], now: float) -> None:
-        """Tell the others if there is something new, or if nothing was said for long."""
+        """Tell the others if there is something new; and the lead, for whom silence means something, every while."""
         outline = ({name: _outline(seat, now) for name, seat in own.items()}, job.last, evict)
-        if outline == self._said.get(job.order.job) and now < self._speak_at:
+        if outline == self._said.get(job.order.job) and (job.leads or now < self._speak_at):
             return
         self._said[job.order.job] = outline
         self._number += 1

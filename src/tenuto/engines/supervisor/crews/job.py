@@ -119,14 +119,14 @@ class CrewJob:
             self.history = published(situation, decision.membership, now).history
         return replace(decision, look_again_at=min(decision.look_again_at, self._silence_at(now)))
 
-    def settled(self, own: Mapping[str, Seat], now: float) -> bool:
-        """Whether nothing is about to change: the group is the wanted one, and trains."""
-        situation, last = self._situation(own, now), self.last
-        if last is None or set(last.workers) != set(situation.living(situation.wanted)):
+    def settled(self, own: Mapping[str, Seat]) -> bool:
+        """Whether nothing is about to change here: those of our own who are wanted are in the group, and train."""
+        last = self.last
+        wanted = {str(member) for member in self.order.members}
+        mine = {worker: seat for worker, seat in own.items() if seat.alive}
+        if last is None or set(mine) - set(last.workers) or set(mine) - wanted:
             return False
-        return all(
-            w in situation.seats and situation.seats[w].generation >= last.generation for w in last.workers
-        )
+        return all(seat.generation >= last.generation for seat in mine.values())
 
     def keeps(self, worker: str, own: Mapping[str, Seat], now: float) -> bool:
         """Whether a worker that is not wanted is still needed: no membership without it was made known yet."""
