@@ -6,8 +6,8 @@
         stage.kill(0)
         stage.until_all_left()
 
-Training is held at a step limit that `until` raises where a change needs steps: nothing runs away, nothing sleeps. Workers are
-forked by a nursery that has imported torch (`nursery.py`), unless `warm=False`.
+Training is held at a step limit that `until` raises where a change needs steps: nothing runs away, nothing sleeps.
+Workers are forked by a nursery that has imported torch (`nursery.py`).
 """
 
 from __future__ import annotations
@@ -63,6 +63,7 @@ class Nursery:
         self._orders, self._news = self._process.stdin, self._process.stdout
         self._pending = b""
         self._told: list[dict[str, Any]] = []
+        self.undisturbed: dict[tuple[tuple[str, str], ...], dict[str, Any]] = {}
         self._await("ready")
 
     @property
@@ -130,6 +131,7 @@ class Actor:
     exit_code: int | None = None
     is_halted: bool = False
     is_told: bool = False
+    _last: Status | None = None
 
     @property
     def is_alive(self) -> bool:
@@ -137,7 +139,9 @@ class Actor:
 
     @property
     def status(self) -> Status | None:
-        return read_status(self.link / membership.STATUS)
+        if self.exit_code is None or self._last is None:
+            self._last = read_status(self.link / membership.STATUS)
+        return self._last
 
 
 @dataclass
@@ -211,7 +215,7 @@ class Stage:
         for pid, code in self.nursery.ended().items():
             for actor in self.actors.values():
                 if actor.pid == pid:
-                    actor.exit_code = code
+                    actor.exit_code, actor._last = code, None
         if self._situation is None:
             return
         now = time.monotonic()
@@ -445,14 +449,17 @@ def a_nursery() -> Iterator[Nursery]:
 
 
 def run_alone(nursery: Nursery, home: Path, **environ: str) -> dict[str, Any]:
-    """The undisturbed run of one process without any platform; what it ended with."""
-    home.mkdir(parents=True, exist_ok=True)
-    order = {
-        "script": str(TOY),
-        "arguments": [],
-        "env": {"STAGE": str(home), **environ},
-        "without": list(_WITHOUT),
-        "log": str(home / "log"),
-    }
-    assert nursery.wait_for([nursery.start(order)]) == [0], (home / "log").read_text(errors="replace")
-    return dict(json.loads((home / "alone.final").read_text()))
+    """The undisturbed run of one process without any platform; what it ended with. Equal runs are made once."""
+    asked = tuple(sorted(environ.items()))
+    if asked not in nursery.undisturbed:
+        home.mkdir(parents=True, exist_ok=True)
+        order = {
+            "script": str(TOY),
+            "arguments": [],
+            "env": {"STAGE": str(home), **environ},
+            "without": list(_WITHOUT),
+            "log": str(home / "log"),
+        }
+        assert nursery.wait_for([nursery.start(order)]) == [0], (home / "log").read_text(errors="replace")
+        nursery.undisturbed[asked] = json.loads((home / "alone.final").read_text())
+    return nursery.undisturbed[asked]

@@ -107,9 +107,9 @@ def test_a_lone_hiccup_of_the_network_strands_nobody(set_stage: Build) -> None:
 def test_if_nobody_survives_training_goes_on_from_the_last_checkpoint(
     set_stage: Build, nursery: Nursery, tmp_path: Path
 ) -> None:
-    undisturbed = run_alone(nursery, tmp_path / "alone", MODEL_SEED="5", STEPS="60", OPTIMIZER="adam")
+    undisturbed = run_alone(nursery, tmp_path / "alone", MODEL_SEED="5", STEPS="80", OPTIMIZER="adam")
 
-    with set_stage(STEPS="60", OPTIMIZER="adam", EVERY="10") as stage:
+    with set_stage(STEPS="80", OPTIMIZER="adam", EVERY="10") as stage:
         stage.want(2)
         stage.until_trained_by(2)
         stage.until_step(25)
@@ -128,8 +128,8 @@ def test_if_nobody_survives_training_goes_on_from_the_last_checkpoint(
 def test_when_all_are_to_leave_the_step_they_agreed_on_is_kept_and_another_job_goes_on_from_it(
     nursery: Nursery, tmp_path: Path
 ) -> None:
-    undisturbed = run_alone(nursery, tmp_path / "alone", MODEL_SEED="5", STEPS="60", OPTIMIZER="adam")
-    kept = {"TENUTO_CHECKPOINT_DIR": str(tmp_path / "kept"), "STEPS": "60", "OPTIMIZER": "adam"}
+    undisturbed = run_alone(nursery, tmp_path / "alone", MODEL_SEED="5", STEPS="80", OPTIMIZER="adam")
+    kept = {"TENUTO_CHECKPOINT_DIR": str(tmp_path / "kept"), "STEPS": "80", "OPTIMIZER": "adam"}
 
     with Stage(tmp_path / "one", nursery, environ={"MODEL_SEED": "5", **kept}) as stage:
         stage.want(3)
