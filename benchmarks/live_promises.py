@@ -1,6 +1,6 @@
 """Ten training jobs with deadlines on four CPU slots, live and simulated: deadlines met, side by side.
 
-    python benchmarks/live_promises.py [--policies elasticflow,edf,fifo] [--picture docs/pictures/live-promises.svg]
+    python benchmarks/live_promises.py [--policies elasticflow,edf,fifo] [--picture docs/pictures/live-promises.png]
 
 Every job is a real PyTorch training that rescales in place. Ends with 1 if a promise was broken. A live run takes
 two to three minutes for each policy.
@@ -27,7 +27,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--policies", default="elasticflow,edf,fifo")
-    parser.add_argument("--picture", type=Path, default=ROOT / "docs" / "pictures" / "live-promises.svg")
+    parser.add_argument("--picture", type=Path, default=ROOT / "docs" / "pictures" / "live-promises.png")
     options = parser.parse_args()
 
     policies = options.policies.split(",")

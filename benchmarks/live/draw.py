@@ -16,7 +16,6 @@ WIDTH = 0.38
 def draw(live: Sequence[Outcome], simulated: Sequence[Outcome], path: Path) -> None:
     """Two bars for each policy."""
     mpl.use("agg")
-    mpl.rcParams["svg.hashsalt"] = "tenuto"  # the same bytes every time
     from matplotlib import pyplot as plt
 
     canvas, axes = plt.subplots(figsize=(1.4 + 1.3 * len(live), 3.2), layout="constrained")
@@ -33,5 +32,5 @@ def draw(live: Sequence[Outcome], simulated: Sequence[Outcome], path: Path) -> N
         ylim=(0, 1.1), ylabel=f"deadlines met, of {live[0].of}", title="Left: trained live. Right: simulated."
     )
     axes.spines[["top", "right"]].set_visible(False)
-    canvas.savefig(path, metadata={"Date": None})
+    canvas.savefig(path, dpi=110)
     plt.close(canvas)

@@ -47,8 +47,7 @@ class Story:
         self._wait(lambda: self._trains(VISION, with_at_least=2))
         for job in (WORDS, SPEECH, TOO_MUCH):
             self._submit(job)
-        self._wait(lambda: self._trains(WORDS) and self._trains(VISION))
-        self._kill_a_worker(VISION)
+        self._wait(lambda: self._trains(WORDS) and self._trains(VISION) and self._kill_a_worker(VISION))
         self._wait(lambda: self._is_lost and self._trains(SPEECH))
         self._pin(SPEECH)
         self._wait(self._all_ended)
@@ -62,15 +61,19 @@ class Story:
         message = answered["contract"]["message"] if answered["contract"] else answered["message"]
         self._say(f"{job.name} ({job.workload}, {job.steps} steps, deadline {job.deadline}): {message}")
 
-    def _kill_a_worker(self, job: DemoJob) -> None:
-        """The one with the highest rank: any of them would do."""
-        living = [row for row in self._attempts(job) if row["pid"] and row["ended_at"] is None]
-        if not living:
-            return
-        victim = max(living, key=lambda row: (row["generation"], row["rank"]))
-        self._victim = (job.name, victim["worker"])
-        self._say(f"Killing a worker of {job.name}: kill -9 {victim['pid']}")
-        os.kill(victim["pid"], signal.SIGKILL)
+    def _kill_a_worker(self, job: DemoJob) -> bool:
+        """The one with the highest rank: any of them would do. False if it went by itself just now."""
+        training = [one["worker"] for one in self._jobs[job.name]["members"] if one["stage"] == "training"]
+        pids = {row["worker"]: row["pid"] for row in self._attempts(job.name) if row["ended_at"] is None}
+        if not training or not pids.get(training[-1]):
+            return False
+        try:
+            os.kill(pids[training[-1]], signal.SIGKILL)
+        except ProcessLookupError:
+            return False
+        self._victim = (job.name, training[-1])
+        self._say(f"Killed a worker of {job.name}: kill -9 {pids[training[-1]]}")
+        return True
 
     def _pin(self, job: DemoJob) -> None:
         now = self._jobs[job.name]["workers"]
@@ -80,10 +83,6 @@ class Story:
         self._say(
             f"Pinning {job.name} to {wanted} worker{'s' if wanted > 1 else ''}: tenuto scale {job.name} {wanted}"
         )
-
-    def _attempts(self, job: DemoJob) -> list[Json]:
-        rows: list[Json] = self._client.attempts(self._ids[job.name], limit=100)["items"]
-        return rows
 
     def _trains(self, job: DemoJob, *, with_at_least: int = 1) -> bool:
         now = self._jobs[job.name]
@@ -124,8 +123,11 @@ class Story:
             self._say(f"{name}: {event['reason'] or event['kind']}")
 
     def _was_killed(self, name: str, worker: str) -> bool:
-        rows = self._client.attempts(self._ids[name], limit=100)["items"]
-        return any(row["worker"] == worker and row["exit_code"] == _KILLED for row in rows)
+        return any(row["worker"] == worker and row["exit_code"] == _KILLED for row in self._attempts(name))
+
+    def _attempts(self, name: str) -> list[Json]:
+        rows: list[Json] = self._client.attempts(self._ids[name], limit=100)["items"]
+        return rows
 
     def _say(self, line: str) -> None:
         now = datetime.now().astimezone()
