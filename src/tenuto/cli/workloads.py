@@ -27,7 +27,7 @@ def workloads(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
-    """List the models that traces name and what is trained in their place, or print a job file for one."""
+    """List the models that traces name, or print a job file that trains one."""
     if name is not None:
         workload = workload_called(name)
         job = job_file(workload, Wanted(steps=steps, data=data_of(workload, data)))
