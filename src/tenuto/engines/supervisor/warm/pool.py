@@ -38,7 +38,7 @@ class WarmSettings:
     """Servers at a time; each takes some 250 MB."""
     idle: float = 600.0
     """Seconds after which a server that nobody needed ends."""
-    patience: float = 1.0
+    patience: float = 3.0
     """Seconds within which a server forks a shim; then it counts as broken."""
     failed: float = 600.0
     """Seconds for which an environment is left in peace whose server ended by itself."""
