@@ -59,6 +59,7 @@ def test_a_linked_worker_asks_its_supervisor_and_keeps_its_id() -> None:
     )
     assert (place.steps, place.global_batch, place.params) == (1000, 256, {"lr": 0.1})
     assert (place.checkpoint_dir, place.checkpoint_every) == (Path("/c"), 50)
+    assert place.number == "7.2", "another worker of this node may have been born with the same rank"
 
 
 @pytest.mark.parametrize(

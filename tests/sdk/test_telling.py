@@ -180,7 +180,7 @@ def test_many_threads_may_tell_at_once(teller: Teller, told: Told) -> None:
 
 
 def test_a_log_has_no_gap_after_a_full_disk(tmp_path: Path) -> None:
-    teller = Teller(Spool(tmp_path / "steps"), WorkerLog(tmp_path / "logs", "node", 0))
+    teller = Teller(Spool(tmp_path / "steps"), WorkerLog(tmp_path / "logs", "node", "0"))
     with room_for(500):
         for step in range(20):
             teller.tell("step", step=step, generation=1)

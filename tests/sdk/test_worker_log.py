@@ -11,7 +11,7 @@ from tenuto.sdk.worker_log import WorkerLog, write_progress
 
 
 def test_people_get_the_log_they_know(tmp_path: Path) -> None:
-    log = WorkerLog(tmp_path / "logs", "Rechner/1-é", rank=0)
+    log = WorkerLog(tmp_path / "logs", "Rechner/1-é", "0")
     record = {"kind": "step", "step": 120, "at": 1e9, "seconds": 0.5, "samples_per_second": 128.0, "rank": 0}
 
     log.write(json.dumps(record).encode() + b"\n", record)

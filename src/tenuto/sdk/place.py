@@ -54,6 +54,11 @@ class Place:
     global_batch: int | None = None
     params: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def number(self) -> str:
+        """Which of its node's workers it is. Two that live at once may have been born with the same rank."""
+        return f"{self.generation}.{self.rank}" if self.kind is Kind.LINKED else str(self.rank)
+
 
 def find_place(environ: Mapping[str, str] = os.environ) -> Place:
     """Read the environment of this process."""

@@ -269,7 +269,7 @@ class Run:
 
 def _surroundings(place: Place, seed: int, report_every: int, keep_checkpoints: int) -> Context:
     spool = None if place.link is None else Spool(place.link / membership.STEPS)
-    log = None if place.log_dir is None else WorkerLog(place.log_dir, place.node, place.rank)
+    log = None if place.log_dir is None else WorkerLog(place.log_dir, place.node, place.number)
     teller = Teller(spool, log)
     saves = (
         None if place.checkpoint_dir is None else Saver(Checkpoints(place.checkpoint_dir, keep_checkpoints))

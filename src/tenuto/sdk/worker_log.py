@@ -19,11 +19,11 @@ from tenuto.wire.spool import appending
 class WorkerLog:
     """The same records as a file of JSON lines and one that people read, for as long as the user keeps them."""
 
-    def __init__(self, directory: Path, node: str, rank: int) -> None:
-        name = f"{node}_worker{rank}".replace(os.sep, "_")
+    def __init__(self, directory: Path, node: str, worker: str) -> None:
+        name = f"{node}_worker{worker}".replace(os.sep, "_")
         self._records = directory / f"{name}.jsonl"
         self._text = directory / f"{name}.txt"
-        self._who = f"{node}/{rank}"
+        self._who = f"{node}/{worker}"
         with contextlib.suppress(OSError):
             directory.mkdir(parents=True, exist_ok=True)
 

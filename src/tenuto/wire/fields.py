@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from tenuto.model.job import Condition
 from tenuto.suggest import did_you_mean
-from tenuto.wire import quantities
+from tenuto.wire import env, quantities
 from tenuto.wire.quantities import Unusable
 
 LONGEST_ARGUMENT = 131_071
@@ -100,7 +100,7 @@ def variables(values: dict[str, str]) -> dict[str, str]:
     for name, value in values.items():
         if not _VARIABLE.fullmatch(name):
             raise Unusable(f"{name[:80]!r} is no name of a variable", "Use letters, digits and _")
-        if name.startswith("TENUTO_"):
+        if name.startswith("TENUTO_") and name != env.LOG_DIR:
             raise Unusable(f"{name[:80]} belongs to tenuto", "Choose a name without TENUTO_ before it")
         one_argument(f"{name}={value}")
     return values
