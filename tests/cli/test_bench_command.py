@@ -66,6 +66,9 @@ def test_a_real_job_is_rescaled_and_every_pause_is_written(workplace: Path) -> N
         rows = list(csv.DictReader(file))
     assert [row["case"] for row in rows] == ["1→2", "2→1"]
     assert all(float(row["pause_ms"]) > 0 for row in rows)
+    charged = json.loads((workplace / "pomiary" / "overhead.json").read_text(encoding="utf-8"))
+    assert list(charged["rescale"]) == ["1", "2"]
+    assert all(seconds > 0 for table in charged.values() for seconds in table.values())
 
 
 @pytest.mark.big

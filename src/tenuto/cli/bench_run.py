@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from tenuto.bench.overhead import write_overhead
 from tenuto.bench.play import Player
 from tenuto.bench.rescales import PHASES, Case, Measured, Rescales, medians
 from tenuto.bench.scenario import Scenario
@@ -26,6 +27,8 @@ from tenuto.errors import Conflict, InputInvalid, Place
 
 RESCALES_FILE = "rescales.csv"
 """What `tenuto lab figure 12b` reads."""
+OVERHEAD_FILE = "overhead.json"
+"""What `tenuto replay --overhead` reads."""
 _WORDS = {
     "warm_up_ms": "warm-up, off the training path",
     "agree_ms": "agree on a step",
@@ -76,6 +79,7 @@ def run_cases(client: Client, wanted: Wanted) -> None:
     finally:
         if wanted.out is not None:
             write_rescales(wanted.out / RESCALES_FILE, model, found)  # also what there was before a Ctrl-C
+            write_overhead(wanted.out / OVERHEAD_FILE, wanted.out / RESCALES_FILE)
         rescales.end()
     if wanted.as_json:
         print_json({"model": model, "machine": _machine(), "median_ms": medians(found)})
@@ -99,6 +103,7 @@ def print_table(model: str, found: Sequence[Measured], out: Path | None) -> None
     console().print(_machine(), markup=False)
     if out is not None:
         console().print(f"Every measurement: {out / RESCALES_FILE}", markup=False)
+        console().print(f"For tenuto replay --overhead: {out / OVERHEAD_FILE}", markup=False)
 
 
 def write_rescales(path: Path, model: str, found: Iterable[Measured]) -> None:
