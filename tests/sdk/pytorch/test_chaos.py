@@ -85,6 +85,11 @@ def disturb(stage: Stage, seed: int, times: int) -> None:
     stage.until_all_left()
 
 
+def grown(moments: list[dict[str, Any]]) -> float:
+    """The most memory a worker ever had, against what it had after a third of its life; 1 for a short one."""
+    return float(moments[-1]["memory"] / moments[len(moments) // 3]["memory"]) if len(moments) > 100 else 1.0
+
+
 def check(stage: Stage, undisturbed: dict[str, Any]) -> None:
     assert farthest(stage.final(), undisturbed) < 1e-6
     assert set(stage.exit_codes().values()) <= {0, 137, 143}
@@ -95,6 +100,7 @@ def check(stage: Stage, undisturbed: dict[str, Any]) -> None:
         steps = [moment["step"] for moment in moments]
         assert steps == sorted(steps), "a step counter went back"
         assert len({moment["pid"] for moment in moments}) == 1
+        assert grown(moments) < 1.2, "memory is not flat"
         # 3 connections to others, each known twice, and at most one group that is being closed
         assert max(moment["descriptors"] for moment in moments) - min(m["descriptors"] for m in moments) < 40
         assert max(moment["threads"] for moment in moments) < 16

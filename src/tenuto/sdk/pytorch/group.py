@@ -20,6 +20,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch._C._distributed_c10d import PrefixStore, Store, TCPStore
+from torch.distributed import distributed_c10d
 
 from tenuto.sdk.pytorch.sockets import Sockets, Window
 
@@ -121,6 +122,8 @@ class Group:
         if dist.is_initialized():  # by the script itself, where the group stays the same
             self.processes = dist.group.WORLD
             return
+        # torch numbers default groups in each process, and a failed attempt counts there: members would not meet.
+        distributed_c10d._world.group_count = 0
         with Window() as window, _Interface(hosts):
             dist.init_process_group(
                 _backend(),
