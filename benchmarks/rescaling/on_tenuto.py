@@ -6,10 +6,11 @@ import os
 import shlex
 import signal
 import sys
+import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from rescaling.contender import has
+from rescaling.contender import PATIENCE, has
 from rescaling.timeline import latest, read_steps
 
 _SLOTS = 4
@@ -42,8 +43,15 @@ class Tenuto:
                 "PYTHONPATH": f"{here.parent}:{os.environ.get('PYTHONPATH', '')}",
             },
         }
+        self._await_node()
         self._job = self._client.submit(job)["id"]
         self.resize(1)
+
+    def _await_node(self) -> None:
+        give_up = time.monotonic() + PATIENCE
+        while not self._client.cluster()["slots"]["total"]:
+            assert time.monotonic() < give_up, "no node joined"
+            time.sleep(0.05)
 
     def resize(self, workers: int) -> None:
         self._client.scale(self._job, {"workers": workers})

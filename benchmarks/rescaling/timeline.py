@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
+_FEW = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -58,6 +60,12 @@ def pauses(steps: list[Step], since: float) -> list[float]:
     found = []
     for old, new in pairwise(tags):
         if first[new] > since:
-            usual = normal_step([step for step in steps if step.tag in (old, new)])
+            usual = normal_step(_enough(steps, new) or _enough(steps, old) or steps)
             found.append(max(0.0, first[new] - last[old] - usual))
     return found
+
+
+def _enough(steps: list[Step], tag: str) -> list[Step]:
+    """The steps of a group, if they tell what a normal one takes; the first ones of a group do not."""
+    own = [step for step in steps if step.tag == tag]
+    return own if len(own) >= _FEW * len({step.pid for step in own}) else []
