@@ -28,9 +28,9 @@ def run(contender: Contender, directory: Path) -> dict[str, float | None]:
     """The pause of every case in seconds; None where the system did not get there."""
     log = directory / "steps"
     log.mkdir()
-    contender.start(log)
     found: dict[str, float | None] = dict.fromkeys(CASES)
     try:
+        contender.start(log)
         for case, before, after in (
             *((case, *map(int, case.split("→"))) for case in CASES[:3]),
             ("2→3", 2, 3),
