@@ -109,12 +109,15 @@ class Troupe:
         (self.floor / "doors").unlink()
 
     def dancer(self, *manner: str, node: str = FIRST, slot: int = 0, **fields: Any) -> WorkerOrder:
-        """One that may be wanted."""
+        """One that may be wanted; `shell`: it is a child of a shell, as commands in a line of text are."""
+        argv: tuple[str, ...] = (sys.executable, dancer.__file__, str(self.floor), *manner)
+        if "shell" in manner:
+            argv = ("/bin/sh", "-c", '"$@"; exit $?', "sh", *argv)
         order = WorkerOrder(
             id=WorkerId(self.job, self.plan + 1, WORKER, next(self._ranks)),
             node=node,
             slot=slot,
-            argv=(sys.executable, dancer.__file__, str(self.floor), *manner),
+            argv=argv,
             env={},
             grace=10.0,
             linked=True,

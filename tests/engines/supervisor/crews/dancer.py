@@ -3,7 +3,8 @@
 Its group meets in files on the `floor`: who has come, how far each is, who has heard of the next generation. Like real
 workers it waits for ever for one that is gone, unless it is told that it is lost.
 
-usage: dancer.py FLOOR [refuses] [silent]     `refuses`: it does not leave; `silent`: it rings no bell
+usage: dancer.py FLOOR [refuses] [silent] [stumbles]
+    `refuses`: it does not leave; `silent`: it rings no bell; `stumbles`: it hangs when there is something to stumble on
 """
 
 # ruff: noqa: PTH103, PTH105, PTH110, PTH119, PTH120, PTH123 (a worker that imports little starts fast)
@@ -70,6 +71,8 @@ class Dancer:
         """Step after step with all others, until all of them go over to another group."""
         while True:
             time.sleep(STEP)
+            if "stumbles" in self.manner and os.path.exists(f"{self.floor}/stumble"):
+                self.stumble()
             self.propose(group)
             step = self.status.step + 1
             self.write(group, f"{self.me}.step", str(step))
@@ -103,6 +106,10 @@ class Dancer:
         self.show(Stage.LEAVING)
         print(f"left at step {self.status.step} of generation {self.status.generation}", flush=True)
         sys.exit(143)
+
+    def stumble(self) -> NoReturn:
+        while True:
+            time.sleep(1000)
 
     def finish(self) -> NoReturn:
         self.show(Stage.FINISHED)

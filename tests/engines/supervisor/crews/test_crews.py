@@ -166,6 +166,31 @@ def test_a_worker_that_hangs_is_named_with_its_stack_and_the_others_go_on(troupe
     assert (loss["reason"], loss["exit_code"]) == ("hung", 137)
 
 
+def test_a_leaver_whose_shell_dies_first_is_not_lost(troupe: Troupe) -> None:
+    one, two = troupe.dancer("shell", slot=0), troupe.dancer("shell", node=SECOND, slot=1)
+    troupe.want(one, two)
+    troupe.together(one, two)
+
+    troupe.want(one)
+    shrunk = troupe.formed(one)
+
+    troupe.together(one)
+    assert (shrunk.why, troupe.newest(one)) == ("shrink", shrunk)
+    assert "left at step" in troupe.desk.until_logged(two, "exit with code 143")
+
+
+def test_a_worker_that_hangs_below_a_shell_is_asked_for_its_stack(troupe: Troupe) -> None:
+    one, two = troupe.dancer("shell", slot=0), troupe.dancer("shell", "stumbles", slot=1)
+    troupe.want(one, two)
+    troupe.together(one, two)
+
+    (troupe.floor / "stumble").touch()
+
+    troupe.together(one)
+    troupe.desk.until(lambda: troupe.records("hung"))
+    assert "stumble" in troupe.records("hung")[0]["stack"]
+
+
 def test_a_leaver_that_refuses_is_killed_and_does_no_harm(troupe: Troupe) -> None:
     one, two = troupe.dancer(slot=0), troupe.dancer("refuses", slot=1, grace=0.5)
     troupe.want(one, two)

@@ -61,7 +61,7 @@ def test_a_worker_tells_where_it_hangs(started: list[subprocess.Popen[bytes]], t
     answer.write_text("what it said another time\n")
     worker = start(started, HANGS, str(answer))
 
-    stack = take_stack(worker, answer)
+    stack = take_stack(worker.pid, answer)
 
     assert "wartet_auf_niemanden" in stack
     assert "another time" not in stack
@@ -72,7 +72,7 @@ def test_of_one_that_was_halted_that_is_said(started: list[subprocess.Popen[byte
     worker = start(started, HANGS, str(tmp_path / "stos"))
     halt(worker)
 
-    assert "its process is stopped" in take_stack(worker, tmp_path / "stos")
+    assert "its process is stopped" in take_stack(worker.pid, tmp_path / "stos")
 
 
 def test_who_would_die_of_the_question_is_not_asked(
@@ -80,7 +80,7 @@ def test_who_would_die_of_the_question_is_not_asked(
 ) -> None:
     worker = start(started, HANGS, "deaf")
 
-    assert take_stack(worker, tmp_path / "stos").startswith("it does not answer")
+    assert take_stack(worker.pid, tmp_path / "stos").startswith("it does not answer")
     assert worker.alive()
 
 

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from tenuto.engines.supervisor.crews.stacks import take_stack
+from tenuto.engines.supervisor.crews.trainer import find_trainer
 from tenuto.engines.supervisor.news import News
 from tenuto.engines.supervisor.worker import Worker
 from tenuto.wire import records
-from tenuto.wire.membership import STACK
+from tenuto.wire.membership import STACK, STATUS
 from tenuto.wire.status import Stage
 from tenuto.wire.worker import ExitReason, WorkerId
 
@@ -40,7 +41,9 @@ def ask(worker: Worker, seconds: float, deliver: Callable[[StackTaken], None]) -
 
     def work() -> None:
         try:
-            stack = take_stack(process, worker.files.link / STACK)
+            stack = take_stack(
+                find_trainer(process.pid, worker.files.link / STATUS), worker.files.link / STACK
+            )
         except Exception as error:  # whatever it is, the others must not wait any longer
             log.exception("the stack of %s cannot be taken", worker.order.id)
             stack = f"its stack cannot be taken: {error}"

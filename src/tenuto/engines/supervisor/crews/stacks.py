@@ -11,8 +11,6 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
-from tenuto.engines.identity import ProcessIdentity
-
 _PATIENCE = 1.0
 """Seconds that it may take to answer."""
 _LOOK = 0.01
@@ -22,14 +20,13 @@ _MOST = 32 << 10
 _STATES = {"T": "stopped", "t": "stopped", "D": "waiting for a disk or device", "Z": "dead"}
 
 
-def take_stack(process: ProcessIdentity, answer: Path) -> str:
+def take_stack(pid: int, answer: Path) -> str:
     """The stacks of all threads, or what can be said instead. Takes up to a few seconds."""
-    state = _state(process.pid)
-    can_answer = state != "stopped" and process.alive() and _hears(process.pid)
-    said = _asked(process.pid, answer) if can_answer else ""
+    state = _state(pid)
+    said = _asked(pid, answer) if state != "stopped" and _hears(pid) else ""
     if said:
         return said
-    seen = _by_py_spy(process.pid)
+    seen = _by_py_spy(pid)
     about = f"it does not answer; its process is {state}"
     return f"{about}\n{seen}" if seen else about
 

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from tenuto.engines.supervisor.crews.seats import Activity
+from tenuto.engines.supervisor.crews.trainer import find_trainer
 from tenuto.wire.status import Status, read_status
 
 STUCK = 1.0
@@ -27,6 +28,7 @@ class Watch:
         self._page = page
         self._mark: tuple[int, float] | None = None
         self._used: tuple[float, float] | None = None
+        self._trainer: int | None = None
 
     def look(self, pid: int | None, now: float) -> None:
         """Read what it shows; and what its process does, if it has been at one thing for long."""
@@ -38,9 +40,10 @@ class Watch:
             return
         self._measure_pace(self.status, now)
         if pid is None or now - self.status.since < STUCK:
-            self._used, self.activity = None, Activity.IDLE
+            self._used, self.activity, self._trainer = None, Activity.IDLE, None
         else:
-            self._measure_activity(pid, now)
+            self._trainer = self._trainer or find_trainer(pid, self._page)
+            self._measure_activity(self._trainer, now)
 
     def _measure_pace(self, status: Status, now: float) -> None:
         if self._mark is None or status.step < self._mark[0]:

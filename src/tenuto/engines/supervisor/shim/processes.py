@@ -33,7 +33,10 @@ class Processes:
         self.stop: dict[str, Any] | None = None
         """Why the worker shall end, once somebody has said so."""
         self.on_end: Callable[[int], None] | None = None
-        """Called with the exit code when the program itself has gone, whatever it left behind."""
+        """Called with the exit code when the program has gone that nobody told to, whatever it left behind.
+
+        One that was told to go may leave a child that is about to: a shell dies of SIGTERM before what it runs.
+        """
         self._stop_file = stop_file
         self._plain_stop = {"reason": "stopped", "message": "", "grace": grace}
         self._log = log
@@ -128,7 +131,7 @@ class Processes:
                 return
             if pid == self._main and self._status is None:
                 self._status, self._stopped_by = status, self.stop
-                if self.on_end is not None:
+                if self.on_end is not None and self.stop is None:
                     self.on_end(_exit_code(status))
                 self._clear_away()
 
