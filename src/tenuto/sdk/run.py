@@ -20,7 +20,7 @@ from tenuto.sdk.link import Link
 from tenuto.sdk.meter import Meter
 from tenuto.sdk.place import Place, find_place
 from tenuto.sdk.saver import Saver
-from tenuto.sdk.stopping import EXIT_DRAINED, StopSignal
+from tenuto.sdk.stopping import StopSignal
 from tenuto.sdk.telling import Teller
 from tenuto.sdk.worker_log import WorkerLog
 from tenuto.wire import membership, records
@@ -150,7 +150,7 @@ class Run:
                 sentence = self._summarise(session, exported)
         self._close()
         if session is None and self.should_stop:
-            raise SystemExit(EXIT_DRAINED)
+            raise SystemExit(self._context.stop.exit_code)
         return sentence
 
     @property
@@ -203,7 +203,10 @@ class Run:
             Session as TorchSession,
         )  # torch only where a script trains with it
 
-        self._context.stop.listen()
+        place = self._context.place
+        # Without a checkpoint there is nothing to finish a step for; a supervisor's worker has no keyboard.
+        keyboard = place.checkpoint_dir is not None and place.link is None
+        self._context.stop.listen(keyboard=keyboard, says_so=place.rank == 0)
         self._session = TorchSession(self._context, elastic)
         return self._session
 
@@ -262,6 +265,7 @@ class Run:
         atexit.unregister(self._close)
         if self._context.saver is not None:
             self._context.saver.wait()
+        self._context.stop.close()
         self._context.teller.close()
         if self._context.link is not None:
             self._context.link.close()

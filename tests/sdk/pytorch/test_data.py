@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+import signal
+import subprocess
 from collections.abc import Iterator
 from typing import Any
 
@@ -283,3 +285,18 @@ def test_a_collate_function_of_the_user_is_used() -> None:
     loader = Loader(range(10), Course.of_epochs(10, 4, 1), seed=0, collate=sorted, shuffle=False)
 
     assert [piece.batch_of_user for piece in rest_of(loader)] == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+
+
+def test_a_signal_to_all_leaves_processes_of_the_loader_to_the_one_that_trains() -> None:
+    loader = Loader(Signed(), Course.of_epochs(samples=64, global_batch=4, epochs=1), seed=0, workers=1)
+    process = int(loader.next().batch_of_user[1][0])
+    for number in ("INT", "TERM"):
+        subprocess.run(["/bin/sh", "-c", f"kill -{number} {process}"], check=True)
+
+    assert {int(piece.batch_of_user[1][0]) for piece in rest_of(loader)} == {process}
+
+    os.kill(process, signal.SIGTERM)  # its parent may
+    with pytest.raises(RuntimeError, match="exited unexpectedly"):
+        loader.seek(0, 1, 0)
+        loader.next()
+    loader.close()

@@ -5,6 +5,9 @@ So it does not matter how many workers there are, or how often that changes on t
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -100,6 +103,7 @@ class Loader:
                 num_workers=workers,
                 collate_fn=collate or default_collate,
                 persistent_workers=True,
+                worker_init_fn=_stand_aside,
                 generator=torch.Generator(),  # or it would draw from the program's own
             )
             if workers
@@ -137,6 +141,22 @@ class Loader:
     def _keys(self, request: Request) -> list[Key]:
         epoch = request.batch.epoch
         return [(epoch, index) for index in self._order.indices(epoch, *request.positions)]
+
+
+def _stand_aside(_number: int) -> None:
+    """In a process of the loader: signals that are sent to all processes of a worker mean the one that trains.
+
+    It has the step under way drawn to its end, and then ends the processes of its loader by itself.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    threading.Thread(target=_heed_the_parent, args=(os.getppid(),), daemon=True).start()
+
+
+def _heed_the_parent(parent: int) -> None:
+    while signal.sigwaitinfo({signal.SIGTERM}).si_pid != parent:
+        continue
+    os._exit(0)
 
 
 class _Order:

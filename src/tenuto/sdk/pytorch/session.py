@@ -35,7 +35,6 @@ from tenuto.sdk.pytorch.state import Stateful, TrainingState, capture, restore
 from tenuto.sdk.pytorch.step import Step
 from tenuto.sdk.pytorch.transfer import chains, receive, send
 from tenuto.sdk.pytorch.updates import guard, guard_optimizer
-from tenuto.sdk.stopping import EXIT_DRAINED
 from tenuto.wire import records
 from tenuto.wire.membership import Membership
 from tenuto.wire.status import Stage
@@ -282,7 +281,7 @@ class Session:
         self._is_over = True
         self._loader.close()
         wait_until_closed()
-        raise SystemExit(EXIT_DRAINED)
+        raise SystemExit(self._context.stop.exit_code)
 
     def _end(self) -> None:
         """Nobody leaves before all have applied the last update: who is behind gets it from who is not."""
