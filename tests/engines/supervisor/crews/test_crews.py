@@ -117,6 +117,23 @@ def test_a_lost_worker_is_replaced(troupe: Troupe) -> None:
     troupe.together(two, three)
 
 
+def test_a_rescale_that_was_begun_is_completed_without_the_server(troupe: Troupe) -> None:
+    one, two, three = troupe.dancer(slot=0), troupe.dancer(slot=1), troupe.dancer(node=SECOND, slot=0)
+    troupe.want(one, two)
+    troupe.together(one, two)
+    troupe.close_doors()
+    troupe.want(one, two, three)
+    troupe.desk.until_running(three)
+
+    troupe.desk.down()
+    troupe.open_doors()
+
+    assert troupe.formed(one, two, three).why == "grow"
+    troupe.desk.up()
+    for node in troupe.nodes.values():
+        node.write_url()
+
+
 def test_a_supervisor_that_was_killed_in_the_middle_of_a_rescale_completes_it(troupe: Troupe) -> None:
     one, two, three = troupe.dancer(slot=0), troupe.dancer(slot=1), troupe.dancer(node=SECOND, slot=0)
     troupe.want(one, two)
