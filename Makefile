@@ -22,7 +22,9 @@ help: ## list these targets
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/lab.stamp $(VENV)/torch.stamp ## real training with deadlines, then a replay under every policy
-	@TENUTO=$(BIN)/tenuto tools/demo
+	$(BIN)/tenuto demo
+	@mkdir -p demo
+	$(BIN)/tenuto replay lab-200 --policy all --cluster n8g8 --picture demo/replay.png --force
 
 figures-quick: $(VENV)/lab.stamp ## figures 8a, 9, 10 and 11 of the paper, in both semantics; DATA=DIR has the traces
 	$(FIGURE) 8a 9 10 11 --without pollux

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 from tests.e2e.platform import HANG, PROGRAM, Platform
 
 import tenuto
+from tenuto.cli import demo_stage
 from tenuto.cli.run import INTERRUPTED
 from tenuto.errors import InputInvalid
 
@@ -53,6 +55,24 @@ def test_interrupted_it_leaves_nothing(number: signal.Signals, place: Platform) 
         if demo.poll() is None:
             demo.kill()
             demo.communicate()
+
+
+def test_a_server_that_does_not_end_is_killed_and_leaves_nothing(
+    place: Platform, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """None ends within no time at all, so all of it is killed."""
+    monkeypatch.setattr(demo_stage, "_PATIENCE", 0.0)
+    monkeypatch.setenv("PYTHONPATH", str(Path(tenuto.__file__).parents[1]))
+    monkeypatch.setenv("TMPDIR", str(place.temporary))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    with demo_stage.platform(nodes=1, slots=1):
+        [directory] = place.temporary.glob("tenuto-demo-*")
+        place.home = directory / "home"
+        assert place.processes()
+
+    assert "it is killed" in capsys.readouterr().err
+    assert [process.cmdline() for process in place.processes()] == []
+    assert list(place.temporary.glob("tenuto-demo-*")) == []
 
 
 def test_without_torch_it_names_the_remedy(tmp_path: Path) -> None:

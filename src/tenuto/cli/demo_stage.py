@@ -8,20 +8,23 @@ import signal
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+import psutil
 
 from tenuto.cli.background import start_in_background
 from tenuto.cli.connect import connect
 from tenuto.cli.down import await_end
 from tenuto.cli.home import Home
 from tenuto.cli.plan import LocalWish, Plan
+from tenuto.cli.printing import say
 from tenuto.client import Client
 from tenuto.errors import TenutoError
 
 _OURS = ("TENUTO_HOME", "TENUTO_URL", "TENUTO_TOKEN", "TENUTO_STORE")
-_PATIENCE = 60.0
-"""Seconds in which everything must have stopped."""
+_PATIENCE = 30.0
+"""Seconds in which everything may stop by itself."""
 SOON: Mapping[str, object] = {
     "policy": "elasticflow",
     "interval": 5.0,
@@ -43,32 +46,49 @@ def platform(nodes: int, slots: int, scheduling: Mapping[str, object] = SOON) ->
             with connect(patience=10.0) as client:
                 yield client
         finally:
-            _stop(home)
-            shutil.rmtree(place, ignore_errors=True)
+            with _patiently():
+                _stop(home)
+                shutil.rmtree(place, ignore_errors=True)
 
 
 def _stop(home: Home) -> None:
-    """Whoever is impatient now would leave processes behind: another Ctrl-C waits its turn."""
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """In good order if that can be had soon, else by force: nobody will miss what was in this home."""
     try:
         if home.is_served():
             with connect(patience=10.0) as client:
                 client.down()
                 await_end(home, client, time.monotonic() + _PATIENCE)
     except TenutoError:
-        _end_the_rest(home)
+        say("It does not end by itself, for instance because it is compiling; it is killed.")
+    while living := _processes(home):
+        for process in living:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(living, timeout=5.0)
+
+
+def _processes(home: Home) -> list[psutil.Process]:
+    """Everything that was started with this home, which no other platform has ever had."""
+    mark = f"TENUTO_HOME={home.path}".encode()
+    found = []
+    for process in psutil.process_iter():
+        with suppress(OSError, psutil.Error):
+            variables = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+            if mark in variables and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found
+
+
+@contextmanager
+def _patiently() -> Iterator[None]:
+    """Whoever is impatient now would leave processes behind: signals wait until all has been put away."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    try:
+        yield
     finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _end_the_rest(home: Home) -> None:
-    """The server cannot do it any more: come up once more, only to stop what is left."""
-    server = home.server_file()
-    if server is not None and server.pid is not None and home.is_served():
-        os.kill(server.pid, signal.SIGKILL)
-    start_in_background(Plan(home=home, draining=True))
-    with connect(patience=10.0) as client:
-        await_end(home, client, time.monotonic() + _PATIENCE)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
