@@ -80,10 +80,10 @@ class Crew:
             return False
         return True
 
-    def stop(self, id: WorkerId) -> None:  # noqa: A002
-        """End a worker that is not wanted."""
+    def stop(self, id: WorkerId, *, quiet: bool = False) -> None:  # noqa: A002
+        """End a worker that is not wanted; `quiet` if it knows that already."""
         worker = self._workers[id]
-        worker.stop(ExitReason.STOPPED, "", worker.order.grace)
+        worker.stop(ExitReason.STOPPED, "", worker.order.grace, quiet=quiet)
 
     def stop_all(self, reason: ExitReason, message: str) -> None:
         """End all that were not told to yet."""

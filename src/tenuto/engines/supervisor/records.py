@@ -137,9 +137,13 @@ class WorkerFiles:
         told: dict[str, Any] | None = read_whole(str(self.directory / "stop.json"))
         return told
 
-    def write_stop(self, reason: ExitReason, message: str, grace: float) -> None:
-        """Tell the shim why it shall end the worker; it looks when it gets SIGTERM."""
-        write_whole(str(self.directory / "stop.json"), {"reason": reason, "message": message, "grace": grace})
+    def write_stop(self, reason: ExitReason, message: str, grace: float, *, quiet: bool = False) -> None:
+        """Tell the shim why it shall end the worker; it looks when it gets SIGTERM.
+
+        `quiet`: the worker knows already, and whatever it started must not be disturbed before it goes by itself.
+        """
+        told = {"reason": reason, "message": message, "grace": grace, "quiet": quiet}
+        write_whole(str(self.directory / "stop.json"), told)
 
     def take_lock(self) -> int | None:
         """The lock that a shim holds while it lives; None while one does."""

@@ -186,7 +186,7 @@ class Supervisor:
         held = self._crew.held(self._received, lambda id: self._crews.keeps(id, now))  # noqa: A006
         steps = converge(self._wanted, held)
         for id in steps.stop:  # noqa: A001
-            self._crew.stop(id)
+            self._crew.stop(id, quiet=self._crews.was_told_to_go(id))
         for id in steps.forget:  # noqa: A001
             self._crew.forget(id)
         not_now = steps.start if self._silent() else [o for o in steps.start if not self._crew.start(o)]

@@ -18,6 +18,7 @@ from tenuto.engines.supervisor.crews.watch import Watch
 from tenuto.engines.supervisor.leftovers import kill_leftovers
 from tenuto.engines.supervisor.records import Exit, Progress, Records, Running, WorkerFiles
 from tenuto.engines.supervisor.shim.files import boot
+from tenuto.engines.supervisor.warm.call import without_shell
 from tenuto.engines.supervisor.warm.pool import WarmPool
 from tenuto.wire import membership as memberships
 from tenuto.wire.worker import ExitReason, WorkerOrder, WorkerSeen, WorkerState
@@ -113,10 +114,10 @@ class Worker:
             step_seconds=None if watch is None else watch.step_seconds,
         )
 
-    def stop(self, reason: ExitReason, message: str, grace: float) -> None:
+    def stop(self, reason: ExitReason, message: str, grace: float, *, quiet: bool = False) -> None:
         """Have the shim end the worker; said again with another reason or less grace, that counts."""
         try:
-            self.files.write_stop(reason, message, grace)
+            self.files.write_stop(reason, message, grace, quiet=quiet)
         except OSError as error:
             log.warning(
                 "why %s shall end cannot be written, so it ends as if stopped: %s", self.order.id, error
@@ -220,6 +221,7 @@ class Worker:
 
 def start(records: Records, order: WorkerOrder, pool: WarmPool | None = None) -> Worker:
     """Write down the order and start its shim. Raises OSError if there is no room for the record."""
+    order = without_shell(order) if order.linked else order
     files = records.add(order)
     lock = files.take_lock()
     assert lock is not None, "a worker is started once"

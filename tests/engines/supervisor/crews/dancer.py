@@ -3,8 +3,9 @@
 Its group meets in files on the `floor`: who has come, how far each is, who has heard of the next generation. Like real
 workers it waits for ever for one that is gone, unless it is told that it is lost.
 
-usage: dancer.py FLOOR [refuses] [silent] [stumbles]
-    `refuses`: it does not leave; `silent`: it rings no bell; `stumbles`: it hangs when there is something to stumble on
+usage: dancer.py FLOOR [refuses] [silent] [stumbles] [deaf]
+    `refuses`: it does not leave; `silent`: it rings no bell; `stumbles`: it hangs when there is something to
+    stumble on; `deaf`: it goes when it gets a signal
 """
 
 # ruff: noqa: PTH103, PTH105, PTH110, PTH119, PTH120, PTH123 (a worker that imports little starts fast)
@@ -36,7 +37,14 @@ class Dancer:
         self.status = Status(since=time.monotonic())
         self.page.put(self.status)
         faulthandler.register(signal.SIGUSR2, file=os.open(f"{self.link}/{membership.STACK}", _APPEND))
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, self.take_signal)
+
+    def take_signal(self, *_: object) -> None:
+        print("SIGTERM", flush=True)
+        if "deaf" in self.manner:  # it hears of nothing but signals, and takes its time to go
+            time.sleep(0.2)
+            print("bye", flush=True)
+            sys.exit(143)
 
     def live(self) -> None:
         while not os.path.exists(f"{self.floor}/doors"):

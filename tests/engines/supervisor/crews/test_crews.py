@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import replace
+from pathlib import Path
 
 from tests.engines.supervisor.crews.ballroom import FIRST, SECOND, Troupe
 
@@ -193,7 +195,22 @@ def test_a_leaver_whose_shell_dies_first_is_not_lost(troupe: Troupe) -> None:
 
     troupe.together(one)
     assert (shrunk.why, troupe.newest(one)) == ("shrink", shrunk)
-    assert "left at step" in troupe.desk.until_logged(two, "exit with code 143")
+    told = troupe.desk.until_logged(two, "exit with code 143")
+    assert "left at step" in told
+    assert "SIGTERM" not in told, "the membership tells it; a signal would disturb what it has started"
+
+
+def test_a_leaver_whose_shell_is_killed_by_the_signal_may_still_leave(troupe: Troupe) -> None:
+    """Nobody has told it by a membership, as when the crew is not wanted any more at all."""
+    one = troupe.dancer("shell", "deaf", slot=0)
+    troupe.want(one)
+    troupe.together(one)
+
+    troupe.desk.want()
+    told = troupe.desk.until_logged(one, "exit with code")
+
+    assert told.count("SIGTERM") == 1
+    assert "bye" in told
 
 
 def test_a_worker_that_hangs_below_a_shell_is_asked_for_its_stack(troupe: Troupe) -> None:
@@ -206,6 +223,18 @@ def test_a_worker_that_hangs_below_a_shell_is_asked_for_its_stack(troupe: Troupe
     troupe.together(one)
     troupe.desk.until(lambda: troupe.records("hung"))
     assert "stumble" in troupe.records("hung")[0]["stack"]
+
+
+def test_a_command_in_a_line_has_no_shell_above_it_if_it_needs_none(troupe: Troupe) -> None:
+    plain = troupe.dancer(slot=0)
+    one = replace(plain, argv=("/bin/sh", "-c", " ".join(plain.argv)))
+    two = replace(troupe.dancer(slot=1), argv=("/bin/sh", "-c", f"true\n{' '.join(plain.argv)}\nexit $?"))
+
+    troupe.want(one, two)
+    troupe.together(one, two)
+
+    lines = [Path(f"/proc/{troupe.pid(order)}/cmdline").read_bytes() for order in (one, two)]
+    assert [line.startswith(b"/bin/sh") for line in lines] == [False, True]
 
 
 def test_a_leaver_that_refuses_is_killed_and_does_no_harm(troupe: Troupe) -> None:

@@ -145,16 +145,15 @@ def test_how_a_worker_ended_is_told_for_as_long_as_somebody_may_wait_for_it() ->
 def test_a_leaver_is_kept_until_a_membership_without_it_is_known() -> None:
     job = both_train()
     job.obey(an_order(FAR, lead=THERE, plan=2), 1.0)
-    own = {str(NEAR): a_seat(Stage.TRAINING)}
-    assert job.keeps(str(NEAR), own, 1.0)
+    assert job.keeps(str(NEAR), 1.0)
 
     job.learn((a_membership(FAR, generation=2),), 1.0)
 
-    assert not job.keeps(str(NEAR), own, 1.0)
+    assert not job.keeps(str(NEAR), 1.0)
 
 
 def test_a_leaver_is_not_kept_for_ever() -> None:
     job = both_train()
     job.obey(an_order(FAR, lead=THERE, plan=2), 1.0)
 
-    assert not job.keeps(str(NEAR), {}, 61.0)
+    assert not job.keeps(str(NEAR), 61.0)

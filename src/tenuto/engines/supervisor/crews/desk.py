@@ -109,7 +109,15 @@ class Crews:
     def keeps(self, worker: WorkerId, now: float) -> bool:
         """Whether a worker that is not wanted must not be told to end yet."""
         job = self._jobs.get(worker.job)
-        return job is not None and job.keeps(str(worker), self._own.get(worker.job, {}), now)
+        return job is not None and job.keeps(str(worker), now)
+
+    def was_told_to_go(self, worker: WorkerId) -> bool:
+        """Whether a worker that has trained with others knows that it is to leave, and will do so with them."""
+        job = self._jobs.get(worker.job)
+        seat = self._own.get(worker.job, {}).get(str(worker))
+        if job is None or job.last is None or seat is None:
+            return False
+        return seat.generation > 0 and str(worker) not in job.last.workers
 
     def _restore(self, now: float) -> None:
         """Go on from what an earlier supervisor wrote down, before anything else is done."""

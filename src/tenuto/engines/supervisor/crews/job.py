@@ -128,12 +128,9 @@ class CrewJob:
             return False
         return all(seat.generation >= last.generation for seat in mine.values())
 
-    def keeps(self, worker: str, own: Mapping[str, Seat], now: float) -> bool:
+    def keeps(self, worker: str, now: float) -> bool:
         """Whether a worker that is not wanted is still needed: no membership without it was made known yet."""
-        last = self.last
-        if last is None or worker not in last.workers or now >= self.ordered_at + PARTING:
-            return False
-        return not any(seat.done for seat in own.values())
+        return self.last is not None and worker in self.last.workers and now < self.ordered_at + PARTING
 
     def _has_learned(self, now: float) -> bool:
         heard = all(node in self._heard for node in self.others)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+_NOTICE = 5.0
+"""Seconds before a worker is killed that was told to go by others, in which SIGTERM tells it too."""
 _LINGER = 1.0
 """Seconds that processes may stay behind after a program that ended by itself, before they are killed."""
 _KILL_AGAIN = 0.02
@@ -44,7 +46,9 @@ class Processes:
         self._status: int | None = None
         self._stopped_by: dict[str, Any] | None = None
         self._any_left = False
-        self._kill_at = math.inf
+        self._kill_at = self._ask_at = math.inf
+        self._asked = False
+        """Whether the program's group got SIGTERM."""
         self._output: int | None = None
         self._poll = select.poll()
         self._signals = self._hear_signals()
@@ -72,7 +76,7 @@ class Processes:
         os.set_blocking(output, False)
         self._poll.register(output, select.POLLIN)
         self._output = output
-        self._status, self._stopped_by, self._any_left = None, None, True
+        self._status, self._stopped_by, self._any_left, self._asked = None, None, True, False
         if self.stop is not None:
             self._end_it(self.stop)
         return self._main
@@ -80,12 +84,14 @@ class Processes:
     def wait(self) -> tuple[int, dict[str, Any] | None]:
         """Wait until everything of the program is gone; its exit code, and why it was stopped if it was."""
         while self._any_left:
-            left = self._kill_at - time.monotonic()
+            left = min(self._ask_at, self._kill_at) - time.monotonic()
             self.listen(None if left == math.inf else max(0.0, left))
+            if time.monotonic() >= self._ask_at:
+                self._ask()
             if time.monotonic() >= self._kill_at:
                 self._signal_all(signal.SIGKILL)
                 self._kill_at = time.monotonic() + _KILL_AGAIN
-        self._kill_at = math.inf
+        self._kill_at = self._ask_at = math.inf
         while self._pump():
             continue
         self._close_output()
@@ -116,8 +122,16 @@ class Processes:
         grace = float(why["grace"])
         self._kill_at = min(self._kill_at, time.monotonic() + grace)
         if grace > 0 and self._status is None:
-            _signal_group(self._main, signal.SIGTERM)
-            _signal_group(self._main, signal.SIGCONT)  # a halted program could not hear it
+            if why.get("quiet"):
+                self._ask_at = min(self._ask_at, self._kill_at - min(_NOTICE, grace / 2))
+            else:
+                self._ask()
+
+    def _ask(self) -> None:
+        """Ask the program and its group to end."""
+        self._ask_at, self._asked = math.inf, True
+        _signal_group(self._main, signal.SIGTERM)
+        _signal_group(self._main, signal.SIGCONT)  # a halted program could not hear it
 
     def _reap(self) -> None:
         """Take the exit codes of all that died. No child left means that everything is gone."""
@@ -139,14 +153,18 @@ class Processes:
         """Ask all that the program left behind to end: it may be saving something still, so not at once by force."""
         if self.stop is None:
             self._kill_at = time.monotonic() + _LINGER
-        self._signal_all(signal.SIGTERM)
+        self._ask_at = math.inf
+        # What a shell ran was in its group and asked with it: it is about to end, and takes a second time for haste.
+        self._signal_all(signal.SIGTERM, but=self._main if self._asked else 0)
 
-    def _signal_all(self, number: int) -> None:
+    def _signal_all(self, number: int, but: int = 0) -> None:
+        """All that there is, except those of one group."""
         if self._status is None:
             _signal_group(self._main, number)
         for pid in descendants(os.getpid()):
             try:
-                os.kill(pid, number)
+                if os.getpgid(pid) != but:
+                    os.kill(pid, number)
             except OSError:
                 continue  # gone meanwhile; or not ours to kill, and then it is waited for
 

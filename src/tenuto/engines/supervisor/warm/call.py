@@ -7,7 +7,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tenuto.wire.worker import WorkerOrder
 
@@ -86,6 +86,12 @@ def python_call(order: WorkerOrder, inherited: Mapping[str, str]) -> PythonCall 
     search = order.env.get("PATH", inherited.get("PATH", os.defpath))
     program = _find(argv[0], order, f"{order.path_first}:{search}" if order.path_first else search)
     return None if program is None else _read(program, argv, order.cwd)
+
+
+def without_shell(order: WorkerOrder) -> WorkerOrder:
+    """The order, without a shell above its Python if it needs none: signals and deaths are then the worker's own."""
+    argv = _without_shell(order.argv)
+    return replace(order, argv=argv) if argv and _PYTHON.fullmatch(os.path.basename(argv[0])) else order
 
 
 def _without_shell(argv: tuple[str, ...]) -> tuple[str, ...]:
