@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import logging
 import os
 import signal
+import sys
 import threading
 import time
 
@@ -66,3 +69,24 @@ class StopSignal:
                 os.write(2, _PROMISE)  # sys.stderr may be in the middle of a line of the program's
         elif now - self._interrupted_at > _ECHO:
             raise KeyboardInterrupt
+
+
+class _Leaving:
+    """Taking an interpreter with torch apart takes a second of a core, for which the next worker of the slot waits."""
+
+    exit_code: int | None = None
+
+
+def leave_with(exit_code: int) -> SystemExit:
+    """To be raised by a worker that has nothing left to do. When all is closed the process ends without more ado."""
+    _Leaving.exit_code = exit_code
+    return SystemExit(exit_code)
+
+
+@atexit.register  # at the import, so that it comes after whatever a run or a script registers later
+def _end() -> None:
+    if _Leaving.exit_code is not None:
+        logging.shutdown()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(_Leaving.exit_code)

@@ -35,6 +35,7 @@ from tenuto.sdk.pytorch.state import Stateful, TrainingState, capture, restore
 from tenuto.sdk.pytorch.step import Step
 from tenuto.sdk.pytorch.transfer import chains, receive, send
 from tenuto.sdk.pytorch.updates import guard, guard_optimizer
+from tenuto.sdk.stopping import leave_with
 from tenuto.wire import records
 from tenuto.wire.membership import Membership
 from tenuto.wire.status import Stage
@@ -102,6 +103,10 @@ class Session:
 
     def __iter__(self) -> Iterator[Any]:
         return self
+
+    def __len__(self) -> int:
+        """Steps that are left, for progress bars; a share in pieces has more items than steps."""
+        return max(0, self._course.steps - self.step)
 
     def __next__(self) -> Any:
         if self._is_over:
@@ -281,7 +286,7 @@ class Session:
         self._is_over = True
         self._loader.close()
         wait_until_closed()
-        raise SystemExit(self._context.stop.exit_code)
+        raise leave_with(self._context.stop.exit_code)
 
     def _end(self) -> None:
         """Nobody leaves before all have applied the last update: who is behind gets it from who is not."""
