@@ -238,6 +238,7 @@ def test_a_member_is_told_nothing_that_a_rescale_would_make_untrue() -> None:
         assert not {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "TENUTO_WORKERS"} & set(order.env)
         assert order.env["TENUTO_ROLE"] == "worker"
     assert of_all(orders, "CUDA_VISIBLE_DEVICES") == ["2", "0"]
+    assert of_all(orders, "TENUTO_HOST") == [TWO_NODES[order.node].address for order in orders]
 
 
 def test_a_member_keeps_checkpoints_where_the_job_says_or_else_where_the_platform_does() -> None:

@@ -134,7 +134,12 @@ def _member(job: Job, member: Member, node: Node, checkpoints: str) -> WorkerOrd
         job,
         WorkerId(job.id, member.born, WORKER, member.rank),
         _Process(node.name, member.slot, job.spec.run, job.spec.limits, node.slots[member.slot].device),
-        {**_lasting(job, checkpoints), env.GENERATION: str(member.born), env.ROLE: WORKER},
+        {
+            **_lasting(job, checkpoints),
+            env.GENERATION: str(member.born),
+            env.ROLE: WORKER,
+            env.HOST: _host(node),
+        },
     )
     return replace(order, linked=True)
 

@@ -36,6 +36,8 @@ class Place:
     worker: str
     """Its id as text."""
     node: str
+    host: str = ""
+    """Where the others reach it; empty if nobody has said."""
     job: str = ""
     rank: int = 0
     """At birth; in a linked job it changes with the generations."""
@@ -71,6 +73,7 @@ def find_place(environ: Mapping[str, str] = os.environ) -> Place:
         kind=_kind(link, world, environ),
         worker=environ.get(env.WORKER) or f"{job or 'alone'}.1.worker.{rank}",
         node=node,
+        host=environ.get(env.HOST, ""),
         job=job,
         rank=rank,
         world=world,

@@ -28,6 +28,8 @@ REPORT = "TENUTO_REPORT"
 
 WORKER = "TENUTO_WORKER"
 """The worker's id as text, under which the platform knows it for all its life: `JOB.GENERATION.ROLE.RANK`."""
+HOST = "TENUTO_HOST"
+"""Where the worker's node is reached by the others; a worker listens there and nowhere else."""
 LINK = "TENUTO_LINK"
 """The directory that a worker shares with its supervisor (see `wire.membership`), if its job rescales in place."""
 BELL = "TENUTO_BELL"

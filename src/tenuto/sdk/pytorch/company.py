@@ -54,12 +54,12 @@ class Linked:
 
     can_recover = True
 
-    def __init__(self, link: Link, stop: StopSignal) -> None:
+    def __init__(self, link: Link, stop: StopSignal, host: str) -> None:
         self.worker = link.worker
         self._link = link
         self._stop = stop
         self._told_at: float | None = None
-        self._home = Home()
+        self._home = Home(host)
         link.show(port=self._home.port)
 
     def next(self, after: int, *, has_state: bool) -> Membership:
@@ -151,7 +151,7 @@ def find_company(context: Context) -> Company:
     """As the process was started."""
     if context.place.kind is Kind.LINKED:
         assert context.link is not None
-        return Linked(context.link, context.stop)
+        return Linked(context.link, context.stop, context.place.host or "127.0.0.1")
     return Static(context.place, context.stop)
 
 

@@ -11,6 +11,7 @@ import ipaddress
 import json
 import os
 import queue
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -33,6 +34,8 @@ PATIENCE = timedelta(minutes=30)
 _LOOK, _LOOK_LATER = 0.0005, 0.005
 """Seconds between two looks at a store, at first and after a while."""
 _INTERFACE = "GLOO_SOCKET_IFNAME"
+_LOOPBACK = "127.0.0.1"
+_EVERYWHERE = "0.0.0.0"  # noqa: S104 - see _listen
 
 
 class GroupBroken(Exception):
@@ -54,9 +57,25 @@ def communicating() -> Iterator[None]:
 class Home:
     """The store that this worker keeps, for generations of which it is the first member."""
 
-    def __init__(self) -> None:
-        self._server = TCPStore("0.0.0.0", 0, is_master=True, wait_for_workers=False)  # noqa: S104 - for all nodes
-        self.port = self._server.port
+    def __init__(self, host: str) -> None:
+        listener = _listen(host)
+        here, self.port = listener.getsockname()[:2]
+        self._server = TCPStore(
+            _LOOPBACK if here == _EVERYWHERE else here,
+            self.port,
+            is_master=True,
+            wait_for_workers=False,
+            master_listen_fd=listener.detach(),
+        )
+
+
+def _listen(host: str) -> socket.socket:
+    """At the node's own address alone; where that is not one of this machine's (behind a translated one), at all."""
+    try:
+        (family, *_, address), *_ = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+        return socket.create_server(address, family=family)
+    except OSError:
+        return socket.create_server((_EVERYWHERE, 0))
 
 
 class Group:
