@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,23 @@ from tests.sdk.logs import records_in
 from tests.sdk.waiting import GUARD
 from torch import nn
 from torch.nn import functional
-from torch.utils.data import TensorDataset
+from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
 import tenuto
 from tenuto.errors import InputInvalid
 from tenuto.wire import membership
 
 README = Path(__file__).parents[2] / "README.md"
+
+
+class Endless(IterableDataset[int]):
+    """Its samples come one after another, and have no numbers."""
+
+    def __len__(self) -> int:
+        return 100
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(100))
 
 
 def dataset(samples: int = 600) -> TensorDataset:
@@ -223,13 +234,66 @@ def test_a_checkpoint_that_found_no_room_is_told_as_a_record(tmp_path: Path) -> 
     assert re.match("checkpoint of step 10: .*File too large", told[0]["problem"])
 
 
-def test_unwritable_directories_stop_no_training(tmp_path: Path) -> None:
+def test_unwritable_directories_stop_no_training_and_are_told_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "file").write_bytes(b"")
     run = tenuto.init(checkpoint_dir=tmp_path / "file" / "c", log_dir=tmp_path / "file" / "log")
 
     model = train(run, global_batch=60, checkpoint_every=2)
 
     assert run.finish(model) == "600 samples, each once, over 1 generation"
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 1
+    assert re.match("tenuto: the checkpoint of step .* was not written to .*: Not a directory", told[0])
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "sentence"),
+    [
+        ({"dataset": DataLoader(dataset(), batch_size=8)}, "dataset", "was given a DataLoader"),
+        ({"dataset": Endless()}, "dataset", "has no length"),
+        ({"dataset": iter([])}, "dataset", "has no length"),
+        ({"model": 3}, "model", "is of type int, which has no state_dict and no parameters"),
+        ({"optimizer": torch.nn.Linear(4, 2)}, "optimizer", "is of type Linear, which has no step"),
+        ({"global_batch": "8"}, "global_batch", "global_batch is '8'"),
+    ],
+)
+def test_a_mistaken_argument_is_told_as_what_it_is(given: dict[str, Any], field: str, sentence: str) -> None:
+    model = torch.nn.Linear(4, 2)
+    right = {"model": model, "optimizer": torch.optim.SGD(model.parameters()), "dataset": dataset()}
+
+    with pytest.raises(InputInvalid, match=sentence) as refused:
+        tenuto.init().elastic(**{**right, "global_batch": 8, **given})
+
+    assert refused.value.field == field
+
+
+def test_to_finish_twice_is_to_finish_once(capsys: pytest.CaptureFixture[str]) -> None:
+    run = tenuto.init()
+    model = train(run, global_batch=60)
+
+    assert run.finish(model) == run.finish(model) != ""
+    assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+UNFINISHED = """
+import tenuto, torch
+model = torch.nn.Linear(1, 1)
+optimizer = torch.optim.SGD(model.parameters())
+_, _, batches = tenuto.init().elastic(model, optimizer, torch.zeros(4, 1), global_batch=2)
+for _ in batches:
+    pass
+"""
+
+
+def test_a_script_that_forgets_to_finish_is_told() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", UNFINISHED], capture_output=True, text=True, check=True, timeout=GUARD
+    )
+
+    assert ended.stdout == ""
+    assert ended.stderr == "tenuto: run.finish(model) was not called: no last checkpoint, no summary\n"
 
 
 def test_a_link_without_room_for_records_and_a_dead_bell_stop_no_training(

@@ -61,11 +61,12 @@ class Run:
         self._session: Session | None = None
         self._reports = 0
         self._total = context.place.steps
+        self._sentence = ""
         self._is_closed = False
         self._pid = os.getpid()
         if context.place.report is not None:
             context.meter.keep_progress(context.place.report, lambda: self._total)
-        atexit.register(self._close)
+        atexit.register(self._end)
 
     def elastic(
         self,
@@ -96,6 +97,8 @@ class Run:
         if self._session is not None:
             raise InputInvalid("run.elastic was called twice", remedy="Train one model in a process")
         _positive(most_per_worker=most_per_worker, checkpoint_every=checkpoint_every)
+        _has(model, "model", "state_dict", "parameters")
+        _has(optimizer, "optimizer", "state_dict", "step")
         course = self._course(_length(dataset), global_batch, epochs, steps)
         self._total = course.steps
         session = self._begin(
@@ -142,16 +145,16 @@ class Run:
 
         After a loop that is not ours and was ended because the process was asked to, this exits: drained, not done.
         """
-        session, sentence = self._session, ""
-        if session is not None:
+        session = self._session
+        if session is not None and not self._is_closed:
             session.finish(model)
             exported = self._export(model, export) if export is not None and self.is_leader else None
             if self.is_leader:
-                sentence = self._summarise(session, exported)
+                self._sentence = self._summarise(session, exported)
         self._close()
         if session is None and self.should_stop:
             raise SystemExit(self._context.stop.exit_code)
-        return sentence
+        return self._sentence
 
     @property
     def rank(self) -> int:
@@ -258,11 +261,20 @@ class Run:
                 (self.checkpoint_dir / SUMMARY_FILE).write_text(json.dumps(facts, indent=1), encoding="utf-8")
         return sentence
 
+    def _end(self) -> None:
+        """The program ends without `finish`. After an error or in mid-training that is as it should be."""
+        session = self._session
+        is_done = session is not None and session.step >= (self._total or 0)
+        if is_done and self.is_leader and not self._is_closed and os.getpid() == self._pid:
+            with contextlib.suppress(OSError, ValueError):
+                sys.stderr.write("tenuto: run.finish(model) was not called: no last checkpoint, no summary\n")
+        self._close()
+
     def _close(self) -> None:
         if self._is_closed or os.getpid() != self._pid:
             return  # a child that the script has forked has nothing to tell
         self._is_closed = True
-        atexit.unregister(self._close)
+        atexit.unregister(self._end)
         if self._context.saver is not None:
             self._context.saver.wait()
         self._context.stop.close()
@@ -296,8 +308,15 @@ def _kept(value: Any) -> Any:
 
 
 def _length(dataset: Any) -> int:
+    kinds = {kind.__name__ for kind in type(dataset).__mro__}
+    if "DataLoader" in kinds:
+        raise InputInvalid(
+            "run.elastic was given a DataLoader",
+            remedy="Give the dataset in it: the batches come from run.elastic, which shares them among the workers",
+            field="dataset",
+        )
     try:
-        length = len(dataset)
+        length = len(dataset) if hasattr(dataset, "__getitem__") and "IterableDataset" not in kinds else 0
     except TypeError:
         length = 0
     if length < 1:
@@ -309,7 +328,18 @@ def _length(dataset: Any) -> int:
     return length
 
 
+def _has(thing: Any, name: str, *methods: str) -> None:
+    """So that a mistaken order of arguments is told as what it is."""
+    missing = [method for method in methods if not hasattr(thing, method)]
+    if missing:
+        raise InputInvalid(
+            f"the {name} is of type {type(thing).__name__}, which has no {' and no '.join(missing)}",
+            remedy="Call run.elastic(model, optimizer, dataset, ...), in this order",
+            field=name,
+        )
+
+
 def _positive(**counts: int | None) -> None:
     for name, count in counts.items():
-        if count is not None and count < 1:
-            raise InputInvalid(f"{name} is {count}", remedy="Give 1 or more", field=name)
+        if count is not None and (not isinstance(count, int) or count < 1):
+            raise InputInvalid(f"{name} is {count!r}", remedy="Give a whole number, 1 or more", field=name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -38,6 +40,7 @@ class Saver:
         self._changed = threading.Condition()
         self._waiting: _Task | None = None
         self._busy = False
+        self._said = ""
 
     def start(self, step: int, writer: Writer, done: Callable[[Saved], None] | None = None) -> None:
         """Write this one soon; one that still waits is left out for it."""
@@ -76,8 +79,19 @@ class Saver:
             path = self.checkpoints.write(task.step, task.writer)
             size = size_of(path)
         except Exception as error:  # noqa: BLE001 - whatever a disk or a writer does, training goes on
+            self._say(_sentence(error), task.step)
             return Saved(step=task.step, problem=f"checkpoint of step {task.step}: {_sentence(error)}")
+        self._said = ""
         return Saved(step=task.step, path=path, size=size, seconds=time.monotonic() - began)
+
+    def _say(self, problem: str, step: int) -> None:
+        """Where a script runs alone nobody reads records. Once is enough while nothing changes."""
+        if problem == self._said:
+            return
+        self._said = problem
+        place = self.checkpoints.directory
+        with contextlib.suppress(OSError, ValueError):  # a closed terminal
+            sys.stderr.write(f"tenuto: the checkpoint of step {step} was not written to {place}: {problem}\n")
 
 
 def _sentence(error: Exception) -> str:
