@@ -6,6 +6,7 @@ its standard input and output, and its children die with it.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import json
 import os
@@ -76,7 +77,9 @@ def main() -> None:
                 for descriptor in children:
                     os.close(descriptor)
                 _become(json.loads(line))
-                sys.exit(0)
+                atexit._run_exitfuncs()
+                sys.stdout.flush()
+                os._exit(0)  # taking torch apart would be most of what a story costs
             children[os.pidfd_open(pid)] = pid
             _say(started=pid)
 

@@ -54,7 +54,7 @@ class Nursery:
         for name in _WITHOUT:
             surroundings.pop(name, None)
         self._process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", str(HERE / "nursery.py")],
+            [sys.executable, str(HERE / "nursery.py")],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=surroundings,
@@ -312,6 +312,15 @@ class Stage:
             found += [json.loads(line) for line in text.splitlines()]
         return [record for record in found if record["kind"] == kind]
 
+    def has_trained(self, worker: str) -> bool:
+        """Whether it has ever been in a group."""
+        status = self.actors[worker].status
+        return status is not None and status.generation > 0
+
+    def logs(self) -> str:
+        """All that the workers wrote."""
+        return "".join((self.home / worker / "log").read_text(errors="replace") for worker in self.actors)
+
     def exit_codes(self) -> dict[str, int | None]:
         return {worker: actor.exit_code for worker, actor in self.actors.items()}
 
@@ -410,7 +419,7 @@ class Stage:
         present = self.memberships[-1] if self.memberships else None
         return present is not None and any(
             actor.is_alive
-            and (worker in present.workers or _has_trained(actor))
+            and (worker in present.workers or self.has_trained(worker))
             and not (worker in present.workers and self._has_formed(worker, present.generation))
             for worker, actor in self.actors.items()
         )
@@ -432,11 +441,6 @@ class Stage:
                     if actor.pid == pid:
                         actor.exit_code = code
             select.select([self.nursery.descriptor], [], [], 0.1)
-
-
-def _has_trained(actor: Actor) -> bool:
-    status = actor.status
-    return status is not None and status.generation > 0
 
 
 @contextlib.contextmanager

@@ -35,6 +35,9 @@ def test_growing_to_three_and_shrinking_to_two_gives_the_weights_of_a_run_of_one
         assert len({moment["pid"] for moment in of_the_first}) == 1
         assert [moment["world"] for moment in of_the_first if moment["step"] in (5, 299)] == [1, 2]
         assert stage.final()["sentence"].endswith("over 3 generations")
+        assert stage.logs().splitlines() == [
+            stage.final()["sentence"]
+        ]  # no warning of torch's, nothing of ours
 
 
 def test_every_change_is_told_with_its_phases(set_stage: Build) -> None:
