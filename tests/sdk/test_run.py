@@ -269,6 +269,16 @@ def test_a_mistaken_argument_is_told_as_what_it_is(given: dict[str, Any], field:
     assert refused.value.field == field
 
 
+def test_a_script_without_torch_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tenuto.sdk.pytorch.session", None)
+    run = tenuto.init()
+
+    with pytest.raises(InputInvalid, match=r"needs .* not installed") as told:
+        train(run, global_batch=60)
+
+    assert "tenuto[torch]" in told.value.remedy
+
+
 def test_to_finish_twice_is_to_finish_once(capsys: pytest.CaptureFixture[str]) -> None:
     run = tenuto.init()
     model = train(run, global_batch=60)

@@ -106,7 +106,8 @@ def _contract(job: JobOut, now: datetime) -> dict[str, str]:
         "expected": "" if job.ended_at else _expected(contract, now),
         "reserved": _slots(contract.share),
         "firm answer": _moment(contract.firm_at, now),
-        "reason": _reason(contract, now),
+        # Why it had no promise is no news of a job that has ended; the line "because" tells how.
+        "reason": "" if job.ended_at and contract.reply == "queued" else _reason(contract, now),
         "by the curve": job.curve_from if contract.reply == "admitted" else "",
         **_offers(job, contract, now),
     }

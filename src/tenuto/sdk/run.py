@@ -202,10 +202,13 @@ class Run:
         return self._context
 
     def _begin(self, elastic: Elastic) -> Session:
-        from tenuto.sdk.pytorch.session import (
-            Session as TorchSession,
-        )  # torch only where a script trains with it
-
+        try:
+            from tenuto.sdk.pytorch.session import Session as TorchSession  # torch only where a script trains
+        except ModuleNotFoundError as missing:
+            raise InputInvalid(
+                f"run.elastic needs {missing.name}, which is not installed for {sys.executable}",
+                remedy="Install torch and safetensors there, such as with pip install 'tenuto[torch]'",
+            ) from missing
         place = self._context.place
         # Without a checkpoint there is nothing to finish a step for; a supervisor's worker has no keyboard.
         keyboard = place.checkpoint_dir is not None and place.link is None

@@ -69,6 +69,30 @@ def test_shares_that_cannot_be_even_weigh_as_many_samples_as_they_have(
         assert farthest(stage.final(), undisturbed) < 1e-6
 
 
+def test_in_single_precision_only_the_order_of_sums_makes_a_difference(
+    set_stage: Build, nursery: Nursery, tmp_path: Path
+) -> None:
+    steps, batch = 40, 12
+    sizes = {"KIND": "float32", "STEPS": str(steps), "BATCH": str(batch)}
+    undisturbed = run_alone(nursery, tmp_path / "alone", MODEL_SEED="5", **sizes)
+    # The gradient of a sample is below 4 here. Summing those of a batch in another order moves the mean by at most
+    # batch x 2^-24 of that; each step adds the learning rate times it, and momentum 0.9 makes ten of each.
+    rounding = steps * 0.05 * 10 * batch * 2**-24 * 4
+
+    with set_stage(**sizes) as stage:
+        stage.want(1)
+        stage.until_trained_by(1, 4)
+        stage.want(3)
+        stage.until_trained_by(3, 4)
+        lost = stage.wanted[0]
+        stage.kill(lost)
+        stage.want(2, without=(lost,))
+        stage.until_trained_by(2, 4)
+        stage.until_all_left()
+
+        assert farthest(stage.final(), undisturbed) < rounding
+
+
 def test_a_share_in_pieces_is_one_update(set_stage: Build, nursery: Nursery, tmp_path: Path) -> None:
     undisturbed = run_alone(nursery, tmp_path / "alone", MODEL_SEED="5", STEPS="40", OPTIMIZER="adam")
 

@@ -1,6 +1,7 @@
 """A training script as a user would write it, on a model that remembers which samples it has seen how often.
 
-Parameter i of `seen` gets a gradient from sample i only, so it counts. The rest is a small network in float64.
+Parameter i of `seen` gets a gradient from sample i only, so it counts. The rest is a small network; in float64, unless
+a test wants otherwise.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ ME = os.environ.get("STAGE_NAME", "alone")
 SAMPLES = int(os.environ.get("SAMPLES", "96"))
 BATCH = int(os.environ.get("BATCH", "12"))
 NORM = "NORM" in os.environ
+KIND: torch.dtype = getattr(torch, os.environ.get("KIND", "float64"))
 STEPS = int(os.environ.get("STEPS", "300"))
 
 
@@ -34,11 +36,9 @@ class Toy(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.seen = nn.Parameter(torch.zeros(SAMPLES, dtype=torch.float64))
-        middle = nn.BatchNorm1d(8, dtype=torch.float64) if NORM else nn.Tanh()
-        self.net = nn.Sequential(
-            nn.Linear(4, 8, dtype=torch.float64), middle, nn.Linear(8, 1, dtype=torch.float64)
-        )
+        self.seen = nn.Parameter(torch.zeros(SAMPLES, dtype=KIND))
+        middle = nn.BatchNorm1d(8, dtype=KIND) if NORM else nn.Tanh()
+        self.net = nn.Sequential(nn.Linear(4, 8, dtype=KIND), middle, nn.Linear(8, 1, dtype=KIND))
         self.register_buffer("calls", torch.zeros((), dtype=torch.int64))
 
     def forward(self, index: torch.Tensor, x: torch.Tensor) -> dict[str, torch.Tensor]:
@@ -49,7 +49,7 @@ class Toy(nn.Module):
 class Points(torch.utils.data.Dataset):  # type: ignore[type-arg]
     def __init__(self) -> None:
         generator = torch.Generator().manual_seed(7)
-        self.x = torch.randn(SAMPLES, 4, generator=generator, dtype=torch.float64)
+        self.x = torch.randn(SAMPLES, 4, generator=generator, dtype=KIND)
         self.y = torch.sin(self.x.sum(1))
 
     def __len__(self) -> int:
