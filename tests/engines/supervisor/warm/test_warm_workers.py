@@ -272,7 +272,8 @@ def test_no_warm_worker_is_doubled_or_left_over_whatever_is_killed(stage: WarmSt
         act = chance.choice(["start", "start", "kill any", "kill server", "kill supervisor"])
         victims = sorted(stage.node.pids() - {stage.node.pid})
         if act == "start":
-            orders.append(stage.script(code, f"started{step}", slot=step % 4, grace=0.2))
+            slot = len(orders) % 4  # the last three are wanted, each on a slot of its own
+            orders.append(stage.script(code, f"started{step}", slot=slot, grace=0.2))
             stage.desk.want(*orders[-3:])
         elif act == "kill supervisor":
             stage.node.kill()
