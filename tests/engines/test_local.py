@@ -11,7 +11,7 @@ from tenuto.engines.local import LocalEngine
 from tenuto.errors import Conflict, Unreachable
 from tenuto.model.node import Slot
 from tenuto.wire.node import Hello, Report
-from tenuto.wire.worker import ExitReason, WorkerSeen, WorkerState
+from tenuto.wire.worker import CrewOrder, ExitReason, WorkerSeen, WorkerState
 
 RUNNING = WorkerSeen(id=an_id(), node="노드-0", state=WorkerState.RUNNING, slot=0)
 
@@ -114,6 +114,40 @@ def test_only_nodes_whose_orders_changed_are_rung_for() -> None:
     engine.want(1, [an_order()])
 
     assert rings == ["노드-0"]
+
+
+def test_a_crew_is_told_to_all_its_nodes_and_a_change_of_it_is_a_new_version() -> None:
+    engine = an_engine()
+    engine.hello(replace(a_hello("węzeł-1"), peer="10.0.0.2:7"))
+    engine.report(a_report(node="węzeł-1"))
+    here, there = {"노드-0": "10.0.0.1:7"}, {"węzeł-1": "10.0.0.2:7"}
+    crew = CrewOrder(job="j-1", plan=1, members=(an_id(),), lead="노드-0", peers=here | there, hosts={})
+
+    engine.want(1, [an_order()], [crew])
+    first = engine.orders("węzeł-1")
+    engine.want(1, [an_order()], [crew])
+    again = engine.orders("węzeł-1")
+    engine.want(1, [an_order()], [replace(crew, plan=2, members=())])
+    second = engine.orders("węzeł-1")
+
+    assert engine.observe().nodes["węzeł-1"].peer == "10.0.0.2:7"
+    assert (first.crews, first.workers) == ((crew,), ())
+    assert engine.orders("노드-0").crews == second.crews
+    assert again.version == first.version < second.version
+
+
+def test_a_generation_that_begins_is_news_but_a_step_of_it_is_not() -> None:
+    engine = an_engine()
+    rings: list[None] = []
+    forming = WorkerSeen(id=an_id(), node="노드-0", state=WorkerState.RUNNING, stage="forming")
+    engine.report(a_report(forming))
+    engine.listen(lambda: rings.append(None))
+
+    engine.report(a_report(replace(forming, stage="training", generation=2, step=1.0)))
+    assert len(rings) == 1
+    engine.report(a_report(replace(forming, stage="meeting", generation=2, step=9.0)))
+
+    assert len(rings) == 1
 
 
 def test_signs_of_life_and_steps_ring_no_bell_but_news_do() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.engines.supervisor.node import an_order
 
 from tenuto.engines.supervisor.converge import Held, converge
@@ -43,6 +45,12 @@ def test_who_is_stopping_is_not_told_again() -> None:
     order = an_order()
 
     assert converge({}, {order.id: held(order, stopping=True)}).stop == ()
+
+
+def test_who_others_still_train_with_is_not_stopped_yet() -> None:
+    order = an_order()
+
+    assert converge({}, {order.id: replace(held(order), kept=True)}).stop == ()
 
 
 def test_who_is_gone_is_forgotten_when_the_server_knows_all_about_it() -> None:
