@@ -17,6 +17,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset, Subset, TensorDataset, default_collate
 
 from tenuto.sdk.course import Batch, Course
+from tenuto.sdk.pytorch.order import Order
 from tenuto.sdk.pytorch.seeds import Chance, mixed, seed_all
 from tenuto.sdk.shares import pieces, share
 
@@ -89,7 +90,7 @@ class Loader:
         shuffle: bool = True,
     ) -> None:
         self._course = course
-        self._order = _Order(course.samples, seed if shuffle else None)
+        self._order = Order(course.samples, seed if shuffle else None)
         self._asked: deque[Request] = deque()
         """Handed to the processes and not come back."""
         self._requests: Iterator[Request] = iter(())
@@ -157,25 +158,6 @@ def _heed_the_parent(parent: int) -> None:
     while signal.sigwaitinfo({signal.SIGTERM}).si_pid != parent:
         continue
     os._exit(0)
-
-
-class _Order:
-    """Which sample stands at which position of an epoch."""
-
-    def __init__(self, samples: int, seed: int | None) -> None:
-        self._samples = samples
-        self._seed = seed
-        self._epoch = -1
-        self._shuffled = torch.empty(0, dtype=torch.int64)
-
-    def indices(self, epoch: int, start: int, stop: int) -> list[int]:
-        if self._seed is None:
-            return list(range(start, stop))
-        if epoch != self._epoch:
-            generator = torch.Generator().manual_seed(mixed(self._seed, epoch))
-            self._shuffled, self._epoch = torch.randperm(self._samples, generator=generator), epoch
-        found: list[int] = self._shuffled[start:stop].tolist()
-        return found
 
 
 class _Samples(Dataset[Any]):
