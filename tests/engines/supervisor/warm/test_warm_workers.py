@@ -267,7 +267,7 @@ def test_an_environment_without_the_module_is_left_alone(stage: WarmStage) -> No
 def test_no_warm_worker_is_doubled_or_left_over_whatever_is_killed(stage: WarmStage, seed: int) -> None:
     chance = random.Random(seed)
     code = "import os, sys, time\nos.close(os.open(sys.argv[1], os.O_CREAT | os.O_EXCL))\ntime.sleep(1000)"
-    orders = []
+    orders: list[WorkerOrder] = []
     for step in range(12):
         act = chance.choice(["start", "start", "kill any", "kill server", "kill supervisor"])
         victims = sorted(stage.node.pids() - {stage.node.pid})
