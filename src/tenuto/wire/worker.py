@@ -77,8 +77,6 @@ class CrewOrder:
     """Where the supervisor of each node of the job listens for the others: `host:port`."""
     hosts: Mapping[str, str]
     """Where workers on each node of the job are reached."""
-    restart: bool = False
-    """Have all leave after a checkpoint and start from it, instead of going over in place."""
 
 
 class WorkerState(StrEnum):

@@ -58,11 +58,11 @@ class Company:
 
     # what the controller does
 
-    def want(self, *names: str, restart: bool = False) -> None:
+    def want(self, *names: str) -> None:
         self.plan = max([self.plan, *(m.generation for m in self.published)]) + 1
         for name in names:
             self.actors.setdefault(name, Actor(name, since=self.now))
-        order = an_order(names, plan=self.plan, restart=restart)
+        order = an_order(names, plan=self.plan)
         self.situation = replace(self.situation, order=order, ordered_at=self.now)
         self.coordinate()
 
@@ -204,9 +204,9 @@ class Company:
         return {name for name in self.situation.wanted if self.actors[name].alive}
 
 
-def an_order(names: tuple[str, ...], *, plan: int, restart: bool = False) -> CrewOrder:
+def an_order(names: tuple[str, ...], *, plan: int) -> CrewOrder:
     members = tuple(WorkerId.parse(name) for name in names)
-    return CrewOrder(job=JOB, plan=plan, members=members, lead="n", peers={}, hosts={}, restart=restart)
+    return CrewOrder(job=JOB, plan=plan, members=members, lead="n", peers={}, hosts={})
 
 
 def worker(number: int) -> str:

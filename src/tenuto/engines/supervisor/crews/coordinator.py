@@ -55,7 +55,7 @@ def coordinate(situation: Situation, now: float) -> Decision:
         return _go_on_without(situation)
     if last is None or not situation.living(last.workers):
         return _start(situation, now)
-    if _nobody_stays(situation):
+    if not situation.wanted:
         return _publish(situation, (), "stop")
     decision = _change(situation, now)
     if decision.membership is not None:
@@ -98,12 +98,6 @@ def _go_on_without(situation: Situation) -> Decision:
         return _publish(situation, (), "stop")
     staying = tuple(worker for worker in left if worker in situation.wanted)
     return _publish(situation, staying if _have_state(situation, staying) else left, "loss")
-
-
-def _nobody_stays(situation: Situation) -> bool:
-    last = situation.last
-    assert last is not None
-    return not situation.wanted or (situation.order.restart and last.generation < situation.order.plan)
 
 
 def _change(situation: Situation, now: float) -> Decision:
