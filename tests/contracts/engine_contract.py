@@ -232,7 +232,8 @@ class EngineContract:
         assert list(stage.starts()) == [old.id]
         stage.release(old.id)
         self.running(stage, new.id)
-        assert old.id not in stage.engine.observe().workers
+        holder = stage.engine.observe().workers.get(old.id)
+        assert holder is None or holder.state is WorkerState.EXITED
 
     def test_a_slot_is_free_for_the_next_when_its_holder_has_exited_though_it_is_still_wanted(
         self, stage: Stage

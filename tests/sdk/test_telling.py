@@ -203,10 +203,11 @@ def test_without_a_place_to_write_to_nothing_is_written_and_nothing_piles_up() -
 
 
 def test_closing_brings_the_rest_to_disk(told: Told) -> None:
+    before = set(threading.enumerate())
     teller = Teller(told)  # type: ignore[arg-type]
     teller.tell("summary", step=9, generation=1)
 
     teller.close()
 
     assert [record["kind"] for record in told.records] == ["summary"]
-    assert "tenuto-telling" not in {thread.name for thread in threading.enumerate()}
+    assert not set(threading.enumerate()) - before
