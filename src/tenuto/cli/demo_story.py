@@ -16,6 +16,7 @@ from tenuto.cli.demo_summary import Tale
 from tenuto.cli.humane import in_local_time
 from tenuto.cli.verdict import await_verdict
 from tenuto.client import Client
+from tenuto.model.phase import ENDED
 from tenuto.wire import records
 
 Json = dict[str, Any]
@@ -93,7 +94,8 @@ class Story:
         )
 
     def _all_ended(self) -> bool:
-        return all(job["ended_at"] is not None for job in self._jobs.values())
+        # Not when they were done: a job ends once the last of its workers has gone.
+        return all(job["state"] in ENDED for job in self._jobs.values())
 
     def _wait(self, seen: Callable[[], bool]) -> None:
         """Look until it is so, all jobs have ended, or there is no time left."""
