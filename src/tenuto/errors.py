@@ -7,6 +7,7 @@ TenutoError
 ├── Conflict        exit 5   409  it cannot be done as things stand; nothing was changed
 ├── NotAllowed      exit 6   401  no token, or one that is not known here
 ├── Unreachable     exit 7        no server answers
+├── Busy            exit 75  503  the server works out too many questions at this moment; nothing was changed
 ├── StoreUnavailable exit 75 503  the store takes no writes now; nothing was changed (store.base)
 ├── ServerFailed    exit 70       the server has a bug, or what answered is no tenuto server
 ├── CellsFailed     exit 1        some cells of an experiment could not be run; the others are done
@@ -81,6 +82,8 @@ class Declined(Told):
     code = "declined"
     exit_code = 3
     http_status = 409
+    job = ""
+    """Its id."""
 
 
 class NotFound(Told):
@@ -113,6 +116,16 @@ class Unreachable(Told):
     code = "unreachable"
     exit_code = 7
     http_status = 503
+
+
+class Busy(Told):
+    """Too many ask at the same time. Nothing was changed; try again a little later."""
+
+    code = "busy"
+    exit_code = 75
+    http_status = 503
+    retry_after = 2
+    """Seconds."""
 
 
 class ServerFailed(Told):

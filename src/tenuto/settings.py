@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -40,16 +42,50 @@ class Nodes:
     """Seconds of silence after which a node is OFFLINE and its workers are lost."""
     dead_man: float | None = None
     """Seconds without the server after which a supervisor stops its workers; None for never."""
+    paths: str = ""
+    """Directories that every node must see, with colons between them; `tenuto doctor --all-nodes` looks at them."""
+    cpu_jobs: int = 1
+    """Workers of jobs without GPUs that a node takes beside its slots; 0 for none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workers:
+    """What every worker gets."""
+
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Variables of its environment, unless its job sets them otherwise. Those that run keep what they have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sharing:
+    """When a job that waits may come to a slot that another one holds; both must have agreed."""
+
+    jobs: int = 2
+    """The most jobs on one slot; 1 for no sharing."""
+    memory: float = 0.5
+    """The share of a GPU's memory in use from which on nobody else may come to it."""
+    settle: float = 30.0
+    """Seconds that those on a GPU must have run before the memory in use there tells anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Logs:
-    """How much of what workers print is kept."""
+    """How much of what workers print is kept, and what the server itself writes."""
 
     keep_bytes: int = 1 << 30
     """The newest bytes of each attempt that the server keeps."""
     spool_bytes: int = 256 << 20
     """The newest bytes of each attempt that a supervisor keeps until they are uploaded."""
+    server_file: str = ""
+    """The server's own log; `server.log` in the home, if empty."""
+    server_level: str = "info"
+    """The least grave entries in it: `debug`, `info`, `warning` or `error`."""
+    server_format: str = "text"
+    """`text` or `json`, one line for each entry."""
+    server_bytes: int = 10 << 20
+    """Bytes after which the log is set aside as `.1`, the one before as `.2`, and so on."""
+    server_files: int = 5
+    """So many logs that were set aside are kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +94,55 @@ class Metrics:
 
     keep_bytes: int = 8 << 20
     """The newest bytes of each worker that the server keeps; a record takes about 200."""
+
+    public: bool = False
+    """Whether `/metrics` is told to whoever asks, without a token, as Prometheus does by default."""
+    jobs: int = 200
+    """Jobs that `/metrics` tells one by one, those at risk and those with workers first; the others are a number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Monitor:
+    """How nodes are watched, and for how long that is remembered."""
+
+    period: float = 1.0
+    """Seconds between two samples of a node; 0 for none at all."""
+    upload: float = 2.0
+    """Seconds between two uploads of a node's samples."""
+    raw: float = 86_400.0
+    """Seconds for which every point is kept."""
+    minutes: float = 30 * 86_400.0
+    """Seconds for which means of minutes are kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Influx:
+    """The InfluxDB, or what speaks its line protocol, that gets all samples too."""
+
+    url: str = ""
+    """Such as `http://influx:8086`; empty for none."""
+    database: str = "tenuto"
+    """Of InfluxDB 1.x; 2.x takes a bucket instead."""
+    user: str = ""
+    bucket: str = ""
+    """Of InfluxDB 2.x; its API is spoken if this is set."""
+    org: str = ""
+    secret_file: str = ""
+    """The file with the password (1.x) or the token (2.x)."""
+    buffer: int = 64 << 20
+    """Bytes that are kept at most while the database is away; then the oldest are dropped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idle:
+    """When a job counts as one that does not use the GPUs it holds."""
+
+    after: float = 900.0
+    """Seconds without use after which it is told; 0 for never."""
+    below: float = 5.0
+    """Percent of utilisation that are no use."""
+    shrink: bool = False
+    """Whether such a job is shrunk to its least size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +154,10 @@ class Serving:
     """0 lets the system choose; a port once chosen is tried again at the next start."""
     max_body: int = 1 << 20
     """Bytes of the largest request body, uploads of logs excepted."""
+    names: str = ""
+    """Names by which a server on loopback may be called besides its own, with blanks between them: those of a proxy."""
+    uds: str = ""
+    """A Unix socket on which it listens besides its port, for a proxy on this machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +191,32 @@ class Settings:
 
     scheduling: Scheduling = field(default_factory=Scheduling)
     nodes: Nodes = field(default_factory=Nodes)
+    workers: Workers = field(default_factory=Workers)
+    sharing: Sharing = field(default_factory=Sharing)
     logs: Logs = field(default_factory=Logs)
     metrics: Metrics = field(default_factory=Metrics)
+    monitor: Monitor = field(default_factory=Monitor)
+    influx: Influx = field(default_factory=Influx)
+    idle: Idle = field(default_factory=Idle)
     serving: Serving = field(default_factory=Serving)
     learning: Learning = field(default_factory=Learning)
     store: Storage = field(default_factory=Storage)
+
+
+def named(settings: Settings) -> dict[str, Any]:
+    """Every setting by its full name, such as `nodes.timeout`, in its order."""
+    return {
+        f"{group.name}.{field.name}": getattr(getattr(settings, group.name), field.name)
+        for group in fields(settings)
+        for field in fields(getattr(settings, group.name))
+    }
+
+
+def without_secrets(value: Any) -> Any:
+    """A setting as it may be shown: without the password of a URL, and without what variables contain."""
+    if isinstance(value, Mapping):
+        return dict.fromkeys(value, "[hidden]")
+    return re.sub(r"//[^/]*@", "//", value) if isinstance(value, str) else value
 
 
 def scheduling_in_force(written: Any, default: Scheduling) -> Scheduling:

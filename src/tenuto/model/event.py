@@ -12,7 +12,7 @@ class Event:
     """What happened, by whom, and what was before and after."""
 
     kind: str
-    """`submitted`, `verdict`, `phase`, `scaled`, `pinned`, `worker`, `promise`, `node`, `policy`, `deleted` …"""
+    """`submitted`, `verdict`, `phase`, `scaled`, `pinned`, `worker`, `promise`, `idle`, `node`, `policy` …"""
     at: float
     actor: str
     """A user's name, `policy:NAME`, `controller`, or `node:NAME`."""

@@ -120,6 +120,11 @@ class JobSpec:
     checkpoint: Checkpoint | None = None
     urgent: bool = False
     share: bool = False
+    """It may be on a slot together with another job that says so too, as long as neither has a deadline."""
+    cpu_only: bool = False
+    """Its workers take no slot and see no GPU."""
+    idle: str = ""
+    """What is done if it does not use its GPUs: TELL, SHRINK or IGNORE; what is done with all jobs if empty."""
     start: StartOrder = StartOrder.PARALLEL
     after: After | None = None
     node: str = ""
@@ -210,6 +215,30 @@ class Progress:
     """The last step that a worker reported; None if the command reports none."""
 
 
+TELL, SHRINK, IGNORE = "tell", "shrink", "ignore"
+"""What is done if a job does not use the GPUs that it holds."""
+ANSWERED, STARTED = "answered", "started"
+"""The moments at which a job's end is foretold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foretold:
+    """A forecast of a job's end, kept to be compared with the truth."""
+
+    moment: str
+    """ANSWERED or STARTED."""
+    at: float
+    """When it was made."""
+    finish: float
+    """As likely earlier as later."""
+    late: float
+    """Nine of ten such jobs are done by then."""
+    estimate: float
+    """The finish before the past corrected it."""
+    situation: str
+    """What the correction depends on (`forecast.spread`)."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
     """How a job will have ended once all its workers are gone for certain."""
@@ -265,6 +294,8 @@ class Job:
     """Why the promise is at risk or broken."""
     slots: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """The slots it holds: for each node their numbers there."""
+    seats: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Where it is without holding a slot: a guest on slots of others, or on places for jobs without GPUs."""
     generation: int = 0
     """Counts the memberships; the workers of generation 0 were never started."""
     members: tuple[Member, ...] = ()
@@ -294,6 +325,14 @@ class Job:
     """A job that failed is not started again earlier than this."""
     ran_for: float = 0.0
     """Seconds with slots in earlier generations."""
+    slot_seconds: float = 0.0
+    """The same, for each slot."""
+    idle_since: float | None = None
+    """Since when it has used none of the GPUs that it holds; None if it does, or if nobody can tell."""
+    shrunk: bool = False
+    """It is held at its least size for that, until it uses them again or its owner scales it."""
+    foretold: tuple[Foretold, ...] = ()
+    """What was said about its end: at most one forecast of each moment."""
     ending: Ending | None = None
     started_at: float | None = None
     ended_at: float | None = None
@@ -306,10 +345,12 @@ class Job:
 
     @property
     def is_planned(self) -> bool:
-        """Whether rounds decide about it.
+        """Whether rounds decide about it: not about jobs that take no slot.
 
         One that waits after a failure keeps its slots and its place in the plan: only its workers wait.
         """
+        if self.spec.cpu_only:
+            return False
         return self.phase in PLANNED and not (self.pause or self.cancel or self.ending is not None)
 
     @property
@@ -318,6 +359,16 @@ class Job:
         return self.since if self.spec.in_place else self.generation
 
     @property
+    def places(self) -> Mapping[str, tuple[int, ...]]:
+        """Where its workers are: on its slots, or on seats beside those of others. Never on both."""
+        return self.slots or self.seats
+
+    @property
+    def is_guest(self) -> bool:
+        """Whether it is on slots that it does not hold."""
+        return bool(self.seats) and not self.spec.cpu_only
+
+    @property
     def workers(self) -> int:
-        """The slots it holds."""
-        return sum(len(slots) for slots in self.slots.values())
+        """The places it has, one for each worker."""
+        return sum(len(numbers) for numbers in self.places.values())

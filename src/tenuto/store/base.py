@@ -15,6 +15,7 @@ this port, in the modules beside it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -142,6 +143,10 @@ class Tx(Protocol):
         """The jobs written after that revision, ended ones too, by number."""
         ...
 
+    def ended_jobs(self, after: tuple[float, int], limit: int) -> list[Job]:
+        """The jobs that ended later than that moment, or then with a higher number; in this order, at most so many."""
+        ...
+
     def successors(self, id: str) -> list[Job]:  # noqa: A002
         """The jobs whose `spec.after` names this one."""
         ...
@@ -236,6 +241,10 @@ class Store(Protocol):
 
     def write(self, act: Callable[[Tx], T]) -> T:
         """Run `act` alone; return its result when it is durable. Raises StoreUnavailable, or what `act` raises."""
+        ...
+
+    def begin(self, act: Callable[[Tx], T]) -> Future[T]:
+        """Hand `act` over without waiting: the future has its result, or what it raised, when it is durable."""
         ...
 
     def revision(self) -> int:

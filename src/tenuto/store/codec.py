@@ -51,7 +51,27 @@ ATTEMPT = Codec(Attempt)
 @lru_cache(maxsize=16_384)
 def decode_job(text: str) -> Job:
     """The job that was encoded."""
-    return JOB.decode(text)
+    written = _just_written.pop(text, None)
+    return JOB.decode(text) if written is None else written
+
+
+_just_written: dict[str, Job] = {}
+_MOST_WRITTEN = 16_384
+
+
+def encode_job(job: Job) -> str:
+    """The job as JSON. Most records are soon read by somebody, who need not decode what we have at hand."""
+    text = JOB.encode(job)
+    if len(_just_written) >= _MOST_WRITTEN:
+        _just_written.clear()
+    _just_written[text] = job
+    return text
+
+
+@lru_cache(maxsize=4096)
+def decode_node(text: str) -> Node:
+    """The node that was encoded."""
+    return NODE.decode(text)
 
 
 def job_row(job: Job) -> dict[str, Any]:
@@ -62,12 +82,13 @@ def job_row(job: Job) -> dict[str, Any]:
         "revision": job.revision,
         "phase": job.phase.value,
         "ended": job.phase in ENDED,
+        "ended_at": job.ended_at if job.phase in ENDED else None,
         "owner": job.owner,
         "name": composed(job.spec.name),
         "folded": folded(job.spec.name),
         "after_job": "" if job.spec.after is None else job.spec.after.job,
         "labels": labels_text(job),
-        "record": JOB.encode(job),
+        "record": encode_job(job),
     }
 
 

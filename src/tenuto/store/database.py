@@ -45,8 +45,11 @@ class Database:
         self.readers.dispose()
 
 
-def sqlite_database(path: Path, max_page_count: int | None = None) -> Database:
-    """A file. It is made, readable for its owner only, if there is none."""
+def sqlite_database(path: Path, max_page_count: int | None = None, synchronous: str = "FULL") -> Database:
+    """A file. It is made, readable for its owner only, if there is none.
+
+    In WAL mode only `synchronous` FULL makes a commit survive a loss of power, not just of the process.
+    """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not path.exists():
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
@@ -54,13 +57,13 @@ def sqlite_database(path: Path, max_page_count: int | None = None) -> Database:
     address = f"file:{quote(str(path))}?mode=rw"
 
     def connect_writer() -> sqlite3.Connection:
-        connection = _connect_sqlite(address)
+        connection = _connect_sqlite(address, synchronous)
         if max_page_count is not None:
             connection.execute(f"PRAGMA max_page_count = {max_page_count:d}")
         return connection
 
     def connect_reader() -> sqlite3.Connection:
-        connection = _connect_sqlite(address)
+        connection = _connect_sqlite(address, synchronous)
         connection.execute("PRAGMA query_only = ON")
         return connection
 
@@ -86,12 +89,11 @@ def _file_stamp(path: Path) -> tuple[int, int] | None:
     return found.st_mtime_ns, found.st_size
 
 
-def _connect_sqlite(address: str) -> sqlite3.Connection:
+def _connect_sqlite(address: str, synchronous: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
         address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
-    # In WAL mode only FULL makes a commit survive a loss of power, not just of the process.
-    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute(f"PRAGMA synchronous = {synchronous}")
     return connection
 
 
@@ -100,7 +102,8 @@ def _begin_immediate(connection: Connection) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN")
+    # Only promises to read: it can fail no more than the first statement, and reading is worth a shorter way.
+    connection.connection.cursor().execute("BEGIN")
 
 
 def postgresql_database(url: URL) -> Database:

@@ -49,6 +49,7 @@ class LogStore:
         self._keep_bytes = keep_bytes
         self._part_bytes = max(1, min(PART_BYTES, keep_bytes // 8))
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
+        self._rings: dict[str, tuple[Callable[[WorkerId], None], ...]] = {}
 
     def append(self, worker: WorkerId, offset: int, data: bytes) -> int:
         """Add what the worker printed from `offset` on; returns the offset that is wanted next.
@@ -62,12 +63,29 @@ class LogStore:
             )
         with self._locks[hash(worker) % _LOCKS]:
             try:
-                return self._append(directory, offset, data)
+                end = self._append(directory, offset, data)
             except OSError as error:
                 raise StoreUnavailable(
                     f"The log of {worker} cannot be written ({error.strerror})",
                     remedy=f"Make room and make {self._directory} writable; what is missing is sent again",
                 ) from error
+        for ring in self._rings.get(worker.job, ()):
+            ring(worker)
+        return end
+
+    def listen(self, job: str, ring: Callable[[WorkerId], None]) -> Callable[[], None]:
+        """Call `ring(worker)` after each append to a log of a job, from whatever thread; returns what ends it."""
+        with self._locks[0]:
+            self._rings[job] = (*self._rings.get(job, ()), ring)
+
+        def end() -> None:
+            with self._locks[0]:
+                left = tuple(one for one in self._rings.get(job, ()) if one is not ring)
+                self._rings[job] = left
+                if not left:
+                    del self._rings[job]
+
+        return end
 
     def _append(self, directory: Path, offset: int, data: bytes) -> int:
         parts = parts_of(directory)

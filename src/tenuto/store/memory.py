@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -103,6 +104,11 @@ class MemoryTx:
 
     def jobs_since(self, revision: int) -> list[Job]:
         return _by_number(job for job in self._state.jobs.values() if job.revision > revision)
+
+    def ended_jobs(self, after: tuple[float, int], limit: int) -> list[Job]:
+        ended = (job for job in self._state.jobs.values() if job.phase in ENDED)
+        found = {(job.ended_at, job.number): job for job in ended if job.ended_at is not None}
+        return [found[key] for key in sorted(key for key in found if key > after)[:limit]]
 
     def successors(self, id: str) -> list[Job]:  # noqa: A002
         return _by_number(
@@ -236,6 +242,15 @@ class MemoryStore:
         if after > before:
             self._bell.ring(after)
         return result
+
+    def begin(self, act: Callable[[Tx], T]) -> Future[T]:
+        """Run `act` alone; it is done already when this returns."""
+        done: Future[T] = Future()
+        try:
+            done.set_result(self.write(act))
+        except Exception as error:  # noqa: BLE001  the one who waits gets it
+            done.set_exception(error)
+        return done
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

@@ -15,7 +15,7 @@ from tenuto.errors import InputInvalid
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-HEAD = "1"
+HEAD = "2"
 """The newest version in `migrations/versions`."""
 
 

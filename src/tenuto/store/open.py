@@ -28,7 +28,7 @@ def open_store(url: str) -> Store:
     if url.startswith("sqlite:"):
         database = _sqlite(url)
     elif url.startswith(("postgresql:", "postgresql+psycopg:", "postgres:")):
-        database = _postgresql(url)
+        database = postgresql_at(url)
     else:
         raise InputInvalid("The store's address is of no kind we know", remedy=_FORMS, field="store")
     try:
@@ -64,7 +64,8 @@ def _sqlite(url: str) -> Database:
         ) from error
 
 
-def _postgresql(url: str) -> Database:
+def postgresql_at(url: str) -> Database:
+    """The database at an address."""
     if find_spec("psycopg") is None:
         raise InputInvalid(
             "PostgreSQL needs psycopg, which is not installed",

@@ -23,6 +23,7 @@ from tenuto.store import tables
 from tenuto.store.base import StoreUnavailable, Tx
 from tenuto.store.bell import Bell, Glance
 from tenuto.store.database import Database
+from tenuto.store.driver import Driver
 from tenuto.store.sql_tx import Counters, SqlTx
 from tenuto.store.trouble import explain, lost, may_pass
 
@@ -62,6 +63,8 @@ class SqlStore:
         self._gate = threading.Lock()
         self._closed = False
         self._bell = Bell(told=self.revision())
+        self.timed: Callable[[float], None] = lambda _: None
+        """Told the seconds that each commit took."""
         self._writer = threading.Thread(target=self._write_all, name="tenuto-store", daemon=True)
         self._writer.start()
         self._poller: threading.Thread | None = None
@@ -90,15 +93,19 @@ class SqlStore:
 
     def write(self, act: Callable[[Tx], T]) -> T:
         """Run `act` alone; return its result when it is durable."""
+        return self.begin(act).result()
+
+    def begin(self, act: Callable[[Tx], T]) -> Future[T]:
+        """Hand `act` over without waiting."""
         if threading.current_thread() is self._writer:
             raise RuntimeError("an act may not begin another one")
         waiting = _Waiting(act)
+        waiting.done.set_running_or_notify_cancel()  # who waits no longer cannot take it back
         with self._gate:
             if self._closed:
                 raise StoreUnavailable("The store is closed")
             self._queue.put(waiting)
-        result: T = waiting.done.result()
-        return result
+        return waiting.done
 
     def _write_all(self) -> None:
         open_for_more = True
@@ -150,6 +157,7 @@ class SqlStore:
 
     def _commit(self, group: list[_Waiting]) -> None:
         """Run the acts in one transaction; tell their results once it is durable."""
+        begun = time.perf_counter()
         with self.database.writer.connect() as connection:
             try:
                 transaction = connection.begin()
@@ -167,6 +175,7 @@ class SqlStore:
                 connection.invalidate()
                 if not self._was_committed(mark, error):
                     raise
+        self.timed(time.perf_counter() - begun)
         for waiting, (result, problem) in zip(group, outcomes, strict=True):
             if problem is None:
                 waiting.done.set_result(result)
@@ -255,7 +264,7 @@ def _run(
 
 
 def _read_counters(connection: Connection) -> Counters:
-    return Counters(*connection.execute(_COUNTERS).one())
+    return Counters(*Driver(connection).run(_COUNTERS).fetchone())
 
 
 def _write_counters(connection: Connection, counters: Counters) -> None:

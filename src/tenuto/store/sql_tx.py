@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, CursorResult, Table
+from sqlalchemy import Connection, Select, Table
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.sql import Executable
+from sqlalchemy.sql.elements import ClauseElement
 
 from tenuto.model.event import Event
 from tenuto.model.job import Job
@@ -18,7 +18,8 @@ from tenuto.model.phase import Phase
 from tenuto.store import statements as sql
 from tenuto.store import tables
 from tenuto.store.base import Attempt, EventQuery, JobQuery, Keyed, Token
-from tenuto.store.codec import ATTEMPT, EVENT, NODE, decode_job, job_row
+from tenuto.store.codec import ATTEMPT, EVENT, JOB, NODE, decode_job, decode_node, job_row
+from tenuto.store.driver import Driver
 
 
 @dataclass(slots=True)
@@ -45,6 +46,7 @@ class SqlTx:
 
     def __init__(self, connection: Connection, counters: Counters, *, may_write: bool) -> None:
         self._connection = connection
+        self._driver = Driver(connection)
         self._wording = sql.WORDINGS[connection.dialect.name]
         self._may_write = may_write
         self._revision = counters.revision + may_write
@@ -57,21 +59,22 @@ class SqlTx:
     def revision(self) -> int:
         return self._revision
 
-    def _run(self, statement: Executable, values: Any = None) -> CursorResult[*tuple[Any, ...]]:
+    def _run(self, statement: ClauseElement, values: Any = None) -> Any:
+        """Run a statement that lives as long as the program; returns the driver's cursor."""
         try:
-            return self._connection.execute(statement, values)
+            return self._driver.run(statement, values)
         except DBAPIError as error:
             self.trouble = error
             raise
 
     def _tell(self, words: str) -> None:
         try:
-            self._connection.exec_driver_sql(words)
+            self._driver.tell(words)
         except DBAPIError as error:
             self.trouble = error
             raise
 
-    def _change(self, statement: Executable, values: Any = None) -> int:
+    def _change(self, statement: ClauseElement, values: Any = None) -> int:
         """Run a statement that changes something; returns how many rows it touched."""
         if not self._may_write:
             raise RuntimeError("a look may not change the store")
@@ -79,19 +82,29 @@ class SqlTx:
             self._tell(sql.SAVEPOINT)
             self.changed = True
             self.counters.revision = self._revision
-        return self._run(statement, values).rowcount
+        touched: int = self._run(statement, values).rowcount
+        return touched
 
     def undo(self) -> None:
         """Take back everything that was changed here."""
         if self.changed:
             self._tell(sql.UNDO)
 
-    def _text(self, statement: Executable, wanted: str) -> str | None:
-        text: str | None = self._run(statement, {"wanted": wanted}).scalar()
-        return text
+    def _text(self, statement: ClauseElement, wanted: str) -> str | None:
+        row = self._run(statement, {"wanted": wanted}).fetchone()
+        return None if row is None else row[0]
 
-    def _texts(self, statement: Executable, wanted: str | int | None = None) -> list[str]:
-        return list(self._run(statement, None if wanted is None else {"wanted": wanted}).scalars())
+    def _texts(self, statement: ClauseElement, wanted: str | int | None = None) -> list[str]:
+        rows = self._run(statement, None if wanted is None else {"wanted": wanted}).fetchall()
+        return [text for (text,) in rows]
+
+    def _found(self, query: Select[str]) -> list[str]:
+        """What a query finds that was built for this one question."""
+        try:
+            return list(self._connection.execute(query).scalars())
+        except DBAPIError as error:
+            self.trouble = error
+            raise
 
     def _put(self, table: Table, row: Mapping[str, Any]) -> None:
         """Add a row, or replace the one with the same primary key."""
@@ -104,10 +117,10 @@ class SqlTx:
         return None if text is None else decode_job(text)
 
     def jobs(self, query: JobQuery) -> list[Job]:
-        return [decode_job(text) for text in self._texts(sql.job_list(query))]
+        return [decode_job(text) for text in self._found(sql.job_list(query))]
 
     def count_jobs(self) -> Mapping[Phase, int]:
-        counts = {Phase(phase): number for phase, number in self._run(sql.COUNT_JOBS)}
+        counts = {Phase(phase): number for phase, number in self._run(sql.COUNT_JOBS).fetchall()}
         return {phase: counts.get(phase, 0) for phase in Phase}
 
     def live_jobs(self) -> list[Job]:
@@ -116,6 +129,10 @@ class SqlTx:
     def jobs_since(self, revision: int) -> list[Job]:
         found = [decode_job(text) for text in self._texts(sql.JOBS_SINCE, revision)]
         return sorted(found, key=lambda job: job.number)
+
+    def ended_jobs(self, after: tuple[float, int], limit: int) -> list[Job]:
+        # Not `decode_job`: whoever reads the whole past shall not drive the live jobs out of its memory.
+        return [JOB.decode(text) for text in self._found(sql.ended_jobs(after, limit))]
 
     def successors(self, id: str) -> list[Job]:  # noqa: A002
         return [decode_job(text) for text in self._texts(sql.SUCCESSORS, id)]
@@ -133,15 +150,16 @@ class SqlTx:
         row = job_row(stored)
         wanted = {"wanted": job.id, "wanted_number": job.number}
         names = {f"wanted_{name}": row[name] for name in sql.SELDOM_CHANGED}
-        news = {name: row[name] for name in ("revision", "phase", "ended", "record")}
+        news = {name: row[name] for name in ("revision", "phase", "ended", "ended_at", "record")}
         if self._change(sql.PUT_JOB_SAME_NAMES, {**wanted, **names, **news}):
             return stored
-        known = self._run(sql.JOB_KEYS, {"wanted": job.id}).first()
+        known = self._run(sql.JOB_KEYS, {"wanted": job.id}).fetchone()
         if known is None:
             raise KeyError(job.id)
-        stored = replace(stored, number=known.number)
-        self._change(sql.PUT_JOB, job_row(stored) | wanted | {"wanted_number": known.number})
-        self._change(sql.REMOVE_LABELS, {"wanted": known.number})
+        (number,) = known
+        stored = replace(stored, number=number)
+        self._change(sql.PUT_JOB, job_row(stored) | wanted | {"wanted_number": number})
+        self._change(sql.REMOVE_LABELS, {"wanted": number})
         self._add_labels(stored)
         return stored
 
@@ -151,11 +169,12 @@ class SqlTx:
             self._change(sql.ADD_LABELS, rows)
 
     def remove_job(self, id: str) -> None:  # noqa: A002
-        known = self._run(sql.JOB_KEYS, {"wanted": id}).first()
+        known = self._run(sql.JOB_KEYS, {"wanted": id}).fetchone()
         if known is None:
             return
-        self._change(sql.REMOVE_JOB, {"wanted": known.number})
-        self._change(sql.REMOVE_LABELS, {"wanted": known.number})
+        (number,) = known
+        self._change(sql.REMOVE_JOB, {"wanted": number})
+        self._change(sql.REMOVE_LABELS, {"wanted": number})
         self._change(sql.REMOVE_ATTEMPTS, {"wanted": id})
         self._put(tables.removed_jobs, {"id": id, "revision": self._revision})
 
@@ -181,10 +200,10 @@ class SqlTx:
 
     def node(self, name: str) -> Node | None:
         text = self._text(sql.NODE, name)
-        return None if text is None else NODE.decode(text)
+        return None if text is None else decode_node(text)
 
     def nodes(self) -> list[Node]:
-        return [NODE.decode(text) for text in self._texts(sql.NODES)]
+        return [decode_node(text) for text in self._texts(sql.NODES)]
 
     def put_node(self, node: Node) -> Node:
         known = self.node(node.name)
@@ -208,7 +227,7 @@ class SqlTx:
         return stored
 
     def events(self, query: EventQuery) -> list[Event]:
-        found = [EVENT.decode(text) for text in self._texts(sql.event_list(query))]
+        found = [EVENT.decode(text) for text in self._found(sql.event_list(query))]
         return found[::-1] if query.last else found
 
     # everything else
@@ -227,12 +246,13 @@ class SqlTx:
             self._put(tables.meta, {"key": key, "value": text})
 
     def token(self, digest: str) -> Token | None:
-        row = self._run(sql.TOKEN, {"wanted": digest}).first()
+        row = self._run(sql.TOKEN, {"wanted": digest}).fetchone()
         return None if row is None else Token(digest=row[0], user=row[1], kind=row[2], created_at=row[3])
 
     def tokens(self) -> list[Token]:
         found = [
-            Token(digest=row[0], user=row[1], kind=row[2], created_at=row[3]) for row in self._run(sql.TOKENS)
+            Token(digest=row[0], user=row[1], kind=row[2], created_at=row[3])
+            for row in self._run(sql.TOKENS).fetchall()
         ]
         return sorted(found, key=lambda token: (token.created_at, token.digest))
 
@@ -241,7 +261,7 @@ class SqlTx:
         self._put(tables.tokens, {"digest": token.digest} | row)
 
     def keyed(self, key: str) -> Keyed | None:
-        row = self._run(sql.KEYED, {"wanted": key}).first()
+        row = self._run(sql.KEYED, {"wanted": key}).fetchone()
         return None if row is None else Keyed(key=row[0], fingerprint=row[1], result=row[2], at=row[3])
 
     def remember_key(self, keyed: Keyed) -> None:

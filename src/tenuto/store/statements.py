@@ -18,11 +18,11 @@ from sqlalchemy import (
     insert,
     or_,
     select,
+    tuple_,
     update,
 )
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.sql import Executable
-from sqlalchemy.sql.elements import BindParameter
+from sqlalchemy.sql.elements import BindParameter, ClauseElement
 
 from tenuto.store import tables
 from tenuto.store.base import EventQuery, JobQuery
@@ -37,7 +37,7 @@ _records = select(_jobs.record)
 _wanted: BindParameter[Any] = bindparam("wanted")
 
 JOB = _records.where(_jobs.id == _wanted)
-JOB_KEYS = select(_jobs.number, _jobs.labels).where(_jobs.id == _wanted)
+JOB_KEYS = select(_jobs.number).where(_jobs.id == _wanted)
 LIVE_JOBS = _records.where(_jobs.ended.is_(False)).order_by(_jobs.number)
 JOBS_SINCE = _records.where(_jobs.revision > _wanted)
 """Not ordered: SQLite would rather walk the whole table in order than sort a few rows of the index."""
@@ -76,9 +76,9 @@ UNDO = "ROLLBACK TO SAVEPOINT act"
 class Wording:
     """What must be said to one kind of database."""
 
-    add_job: Executable
+    add_job: ClauseElement
     """Touches no row if the id is taken."""
-    put: Mapping[Table, Executable]
+    put: Mapping[Table, ClauseElement]
     """Adds a row, or replaces the one with the same primary key."""
 
 
@@ -95,14 +95,14 @@ _PUT = (
 def _wording(dialect: Any) -> Wording:
     """Both dialects have the same words for it, in modules of their own."""
 
-    def put(table: Table) -> Executable:
+    def put(table: Table) -> ClauseElement:
         statement = dialect.insert(table)
         key = list(table.primary_key.columns)
         others = {column.name: statement.excluded[column.name] for column in table.c if column not in key}
-        put: Executable = statement.on_conflict_do_update(index_elements=key, set_=others)
+        put: ClauseElement = statement.on_conflict_do_update(index_elements=key, set_=others)
         return put
 
-    add = dialect.insert(tables.jobs).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
+    add = dialect.insert(tables.jobs).on_conflict_do_nothing()
     return Wording(add, {table: put(table) for table in _PUT})
 
 
@@ -120,6 +120,13 @@ def job_list(query: JobQuery) -> Select[str]:
         newest = has.c.number.desc()
     numbers = meant.order_by(newest).limit(query.limit)
     return _records.where(_jobs.number.in_(numbers)).order_by(_jobs.number.desc())
+
+
+def ended_jobs(after: tuple[float, int], limit: int) -> Select[str]:
+    """The records of the jobs that ended after that moment and number, in the order of their ends."""
+    known = _jobs.ended_at.is_not(None)  # only then the index is used, which has no others
+    found = _records.where(known, tuple_(_jobs.ended_at, _jobs.number) > after)
+    return found.order_by(_jobs.ended_at, _jobs.number).limit(limit)
 
 
 def event_list(query: EventQuery) -> Select[str]:

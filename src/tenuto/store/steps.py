@@ -94,9 +94,18 @@ class StepStore:
         parts = _parts(self._directory_of(stream))
         for index, (_, path) in enumerate(parts):
             following = parts[index + 1][1] if index + 1 < len(parts) else None
-            if from_step and following is not None and _first_step(following) < from_step:
+            if from_step and following is not None and _first(following, "step") < from_step:
                 continue
             yield from _records_in(path)
+
+    def since(self, stream: Stream, moment: float) -> Iterator[Record]:
+        """The records that were told later than that, in their order; older parts are not read."""
+        parts = [path for _, path in _parts(self._directory_of(stream))]
+        begin = len(parts) - 1
+        while begin > 0 and _first(parts[begin], "at") > moment:
+            begin -= 1
+        for path in parts[max(begin, 0) :]:
+            yield from (record for record in _records_in(path) if record["at"] > moment)
 
     def streams(self, job: str) -> list[Stream]:
         """Whose records are kept for a job, in order."""
@@ -212,10 +221,11 @@ def _seq_in(line: bytes) -> int | None:
         return None
 
 
-def _first_step(path: Path) -> int:
+def _first(path: Path, name: str) -> float:
+    """A number of a part's first record."""
     try:
         with path.open("rb") as part:
-            return int(json.loads(part.readline()).get("step", 0))
+            return float(json.loads(part.readline()).get(name, 0))
     except (FileNotFoundError, ValueError):
         return 0
 

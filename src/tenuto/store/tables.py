@@ -30,6 +30,7 @@ jobs = Table(
     Column("revision", Number, nullable=False),
     Column("phase", Text, nullable=False),
     Column("ended", Boolean, nullable=False),
+    Column("ended_at", Float(53)),
     Column("owner", Text, nullable=False),
     Column("name", Text, nullable=False),
     Column("folded", Text, nullable=False),
@@ -43,6 +44,13 @@ jobs = Table(
     Index("jobs_by_name", "name", "number"),
     Index("jobs_by_after", "after_job"),
     Index("jobs_by_text", "number", "folded", "id"),  # searched for text without a look at the records
+)
+Index(
+    "jobs_by_moment_of_end",
+    jobs.c.ended_at,
+    jobs.c.number,
+    sqlite_where=jobs.c.ended_at.is_not(None),
+    postgresql_where=jobs.c.ended_at.is_not(None),
 )
 
 job_labels = Table(

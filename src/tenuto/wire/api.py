@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AliasChoices, BeforeValidator, Field, model_validator
 
 from tenuto.errors import InputInvalid
 from tenuto.model.job import IN_PLACE, After, Checkpoint, JobSpec, Limits, Retry, Role, StartOrder
@@ -71,6 +71,16 @@ def _retry(written: object) -> object:
 
 def _checkpoint(written: object) -> object:
     return {"dir": written} if isinstance(written, str) else written
+
+
+def _gpus(written: object) -> object:
+    """How many GPUs each worker has: one, or none at all."""
+    if isinstance(written, int) and not isinstance(written, bool) and written > 1:
+        raise Unusable(
+            f"a worker cannot have {written} GPUs",
+            f"Each has one slot: write workers: {written}, or gpus: 0 for none",
+        )
+    return written
 
 
 def _curve(written: object) -> object:
@@ -185,6 +195,10 @@ class JobIn(Request):
         WorkersIn(min=1, max=1)
     )
     preferred: Annotated[int, Field(ge=1, le=MOST_WORKERS)] | None = None
+    gpus: Annotated[int, BeforeValidator(_gpus, json_schema_input_type=Literal[0, 1]), Field(ge=0, le=1)] = (
+        Field(default=1, validation_alias=AliasChoices("gpus", "need_gpus"))
+    )
+    """Of each worker: 1 for one slot, 0 for a place beside the slots."""
     roles: Roles = Field(default_factory=dict)
     limits: LimitsIn = LimitsIn()
     total: Annotated[
@@ -200,6 +214,8 @@ class JobIn(Request):
     priority: Literal["normal", "urgent"] | None = None
     urgent: bool | None = None
     share: bool = False
+    idle: Literal["tell", "shrink", "ignore"] | None = None
+    """What is done if it does not use its GPUs; the platform's setting if not said."""
     start: Literal["parallel", "ordered"] = "parallel"
     after: AfterField | None = None
     node: fields.NodeName | None = None
@@ -217,6 +233,7 @@ class JobIn(Request):
             _check_sizes,
             _check_priority,
             _check_deadline,
+            _check_without_gpu,
             _check_times,
         ):
             check(self)
@@ -264,6 +281,8 @@ def _plain_fields(job: JobIn) -> dict[str, Any]:
         "deadline": job.deadline or "",
         "profile": job.profile or "",
         "share": job.share,
+        "idle": job.idle or "",
+        "cpu_only": job.gpus == 0,
         "node": job.node or "",
         "labels": job.labels,
         "max_duration": job.max_duration,
@@ -334,6 +353,37 @@ def _check_deadline(job: JobIn) -> None:
         raise Unusable("a deadline needs an amount of work", "Give total: {steps: 1000}", "deadline")
     if job.node is not None:
         raise Unusable("a deadline cannot be promised on one node", "Leave node or deadline out", "deadline")
+
+
+def _check_without_gpu(job: JobIn) -> None:
+    """A job without GPUs is outside of every plan: nothing about it can be promised, chosen or shared."""
+    if job.gpus:
+        return
+    for field, asked, problem, remedy in (
+        (
+            "deadline",
+            job.deadline is not None,
+            "nothing is promised to a job without GPUs",
+            "Leave deadline out",
+        ),
+        (
+            "workers",
+            job.workers.min != job.workers.max,
+            "a job without GPUs has a fixed size",
+            "Give one number",
+        ),
+        (
+            "strategy",
+            job.strategy != "command",
+            "without GPUs there is one strategy",
+            "Write strategy: command",
+        ),
+        ("share", job.share, "a job without GPUs has no slot to share", "Leave share out"),
+        ("idle", job.idle is not None, "a job without GPUs leaves none idle", "Leave idle out"),
+        ("curve", job.curve == AUTO, "the curve of a job without GPUs is not measured", "Leave curve out"),
+    ):
+        if asked:
+            raise Unusable(problem, f"{remedy}, or leave gpus: 0 out", field)
 
 
 def _check_times(job: JobIn) -> None:

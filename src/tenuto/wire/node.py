@@ -2,13 +2,18 @@
 
 POST /api/node/v1/hello               Hello  -> Welcome        when a supervisor (re)starts or the server forgot it
 POST /api/node/v1/report              Report -> Acknowledged   at every change, and as a sign of life
-GET  /api/node/v1/orders?node=N&session=X&term=T&known=K&wait=S -> Orders
-                                      answered when (term, version) is not (T, K), or after S seconds
+GET  /api/node/v1/orders?node=N&session=X&term=T&known=K&asked=Q&wait=S -> Orders
+                                      answered when (term, version) is not (T, K), when there is a question other
+                                      than Q, or after S seconds
+POST /api/node/v1/answers             Answer -> Acknowledged   what the node says to a question
+POST /api/node/v1/probe?give=N        bytes -> N bytes         to measure the way; Tenuto-Time tells the server's clock
+POST /api/node/v1/samples             Samples -> Sampled       what the node's sampler has seen
 PUT  /api/node/v1/logs/{worker}?node=N&offset=O  bytes -> Stored   answers the next offset that is wanted
 
 Every request carries `Tenuto-Protocol: 1`; another version is refused with 426 and a sentence. A server that has
 no memory of a node answers 409 with code `say_hello`; a session that another one of the same name has followed
 gets 409 with code `superseded`: it stops what it runs and ends. A server that is about to end answers 503.
+A supervisor that does not say which question it was asked last (`asked`) is asked none.
 Orders of term 0 mean that no controller has spoken yet: nothing is to be started or stopped.
 """
 
@@ -17,7 +22,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tenuto.doctor.finding import Finding
 from tenuto.model.node import Slot
+from tenuto.wire.sample import Gap, NodeSample
 from tenuto.wire.worker import CrewOrder, WorkerOrder, WorkerSeen
 
 PREFIX = "/api/node/v1"
@@ -25,6 +32,11 @@ PROTOCOL = "1"
 HEADER = "Tenuto-Protocol"
 LOG_CHUNK = 1 << 20
 """Bytes of a log that one upload may bring; more is refused with 413."""
+SAMPLES = 4 << 20
+"""Bytes of samples that one upload may bring; one of a node with 16 GPUs and a hundred processes has 20,000."""
+TIME = "Tenuto-Time"
+PROBE = 4 << 20
+"""Bytes that a probe may carry in either direction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +64,10 @@ class Welcome:
     heartbeat: float
     dead_man: float | None
     spool_bytes: int
+    sample_every: float = 0.0
+    """Seconds between two samples; 0 for none."""
+    upload_every: float = 2.0
+    """Seconds between two uploads of samples."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +79,8 @@ class Report:
     workers: tuple[WorkerSeen, ...]
     ports: tuple[int, ...] = ()
     """Free a moment ago."""
+    memory: tuple[float | None, ...] = ()
+    """The part of each slot's memory that is in use, from 0 to 1; None for a slot of which nobody can tell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +89,26 @@ class Acknowledged:
 
     version: int
     """Of the node's orders."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """How a node finds itself; it looks at these directories beside everything else."""
+
+    id: int
+    paths: tuple[str, ...] = ()
+    probe: int = 0
+    """Bytes with which it measures the way to the server, in either direction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a node has found."""
+
+    node: str
+    session: str
+    question: int
+    findings: tuple[Finding, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +123,8 @@ class Orders:
     """Of jobs that rescale in place and have, or shall have, workers here."""
     leave: bool = False
     """Stop everything, then end."""
+    question: Question | None = None
+    """No order: it may be answered, or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,3 +133,25 @@ class Stored:
 
     next: int
     """The offset that it wants next."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Samples:
+    """Moments of the node, oldest first; repeating them does no harm."""
+
+    node: str
+    session: str
+    samples: tuple[NodeSample, ...]
+    gaps: tuple[Gap, ...] = ()
+    sent_at: float | None = None
+    """The node's clock when it sent them; samples are told by it, whatever the server's says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampled:
+    """Samples were taken in."""
+
+    kept: float | None
+    """Those up to this moment are durable and may be forgotten; the others must be sent again if the server is new."""
+    again: float | None = None
+    """Seconds after which the next ones are wanted, if the server has so many nodes that it is later than usual."""

@@ -101,6 +101,18 @@ def moment(written: str, now: float) -> float:
     return _unix_seconds(then, written, now)
 
 
+def earlier(written: str, now: float) -> float:
+    """A moment that lies behind: `30d` or `12h` ago, or an ISO date and time with its zone."""
+    text = written.strip()
+    if _DURATION.fullmatch(text):
+        return now - duration(text)
+    try:
+        return moment(text, now)
+    except Unusable as error:
+        remedy = "Write it like 12h, 30d or 2026-11-01T18:00+01:00"
+        raise Unusable(error.problem, error.remedy if "zone" in error.problem else remedy) from None
+
+
 def deadline(written: str, now: float) -> float:
     """A moment that lies ahead."""
     then = moment(written, now)
@@ -155,5 +167,5 @@ def _number(value: object) -> float | None:
 
 
 def _shown(value: object) -> str:
-    text = value if isinstance(value, str) else repr(value)
+    text = value if isinstance(value, str) and value.strip() else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -102,6 +102,19 @@ class MemberOut(Answer):
     """The generation that it has joined; 0 before the first."""
 
 
+class EtaOut(Answer):
+    """When a job will begin and be done, as things stand."""
+
+    start: str | None
+    """When it is expected to get its first slots; null if it had them, or that cannot be foreseen."""
+    finish: str | None
+    """As likely earlier as later."""
+    finish_p90: str | None
+    """Nine of ten such jobs are done by then."""
+    as_of: str
+    """When that was foreseen."""
+
+
 class JobOut(Answer):
     """A job."""
 
@@ -122,7 +135,16 @@ class JobOut(Answer):
     max_workers: int
     pin: PinOut | None
     slots: dict[str, list[int]]
+    """The slots that it holds on each node."""
+    seats: dict[str, list[int]] = {}
+    """Where it is without holding a slot: as a guest on slots of others, or on places for jobs without GPUs."""
+    guest: bool = False
+    """Whether it is on slots that others hold, or held when it came."""
     allocation: str
+    idle_since: str | None = None
+    """Since when it has used none of the GPUs that it holds; null if it does, or if nobody can tell."""
+    shrunk: bool = False
+    """Whether it is held at its least size for that."""
     generation: int
     members: list[MemberOut]
     """By rank; empty if it does not rescale in place."""
@@ -131,6 +153,8 @@ class JobOut(Answer):
     promise: PromiseOut
     contract: ContractOut | None
     progress: ProgressOut
+    eta: EtaOut | None = None
+    """Null if it neither waits for slots nor runs, or if nobody has looked ahead yet."""
     curve: dict[str, float]
     curve_from: str = ""
     """Where the curve comes from, if neither the job's file nor its own measuring gave it."""
@@ -171,6 +195,49 @@ class SlotOut(Answer):
     device: str
     kind: str
     job: str | None
+    guests: list[str] = []
+    """Jobs that share it without holding it."""
+
+
+class CpuPlacesOut(Answer):
+    """The places of a node for workers without a GPU."""
+
+    total: int
+    used: int
+    jobs: list[str]
+
+
+class OccupiedOut(Answer):
+    """How much of a node jobs hold: CPU shares and places without a GPU together, and GPUs."""
+
+    cpu: int
+    cpu_total: int
+    gpu: int
+    gpu_total: int
+
+
+class UsageOut(Answer):
+    """What a node was doing when it was last sampled; null for what nobody can tell."""
+
+    at: str
+    age: float
+    """Seconds that have passed since then, by the clock of the server."""
+    cpu: float | None
+    """Percent, of all cores together."""
+    ram_free: int | None
+    ram_total: int | None
+    received: float | None
+    """Bytes a second, over all interfaces."""
+    sent: float | None
+    gpu: float | None
+    """Percent, the mean of its GPUs."""
+    vram_free: int | None
+    """Bytes, of all its GPUs together."""
+    vram_total: int | None
+    gpus_lost: int
+    """GPUs that were there and that the driver does not find any more."""
+    gpu_problem: str | None
+    """Why nothing can be told of GPUs; null if all is well, or there are none."""
 
 
 class NodeOut(Answer):
@@ -183,10 +250,14 @@ class NodeOut(Answer):
     total: int
     used: int
     slots: list[SlotOut]
+    cpu: CpuPlacesOut
     jobs: list[str]
     joined_at: str
     heard_at: str
     labels: dict[str, str]
+    occupied: OccupiedOut
+    usage: UsageOut | None = None
+    """Null if the node is offline, or nothing was sampled yet."""
 
 
 class EventOut(Answer):
@@ -202,32 +273,6 @@ class EventOut(Answer):
     after: str
     reason: str
     data: dict[str, Any]
-
-
-class LogPart(Answer):
-    """A piece of what one worker printed."""
-
-    worker: str
-    role: str
-    rank: int
-    generation: int
-    node: str
-    offset: int
-    """Where the text begins, in bytes."""
-    next: int
-    """Where to go on reading."""
-    text: str
-    ended: bool
-    """Nothing will follow: the worker has gone and all it printed up to `next` was read."""
-    exit_code: int | None
-
-
-class LogsOut(Answer):
-    """What the workers of one generation printed."""
-
-    job: str
-    generation: int
-    parts: list[LogPart]
 
 
 class WantedOut(Answer):

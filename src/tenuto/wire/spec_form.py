@@ -22,6 +22,7 @@ _PLAIN = (
     "deadline",
     "profile",
     "share",
+    "idle",
     "node",
 )
 _DEFAULT = JobSpec(name="", run=())
@@ -33,6 +34,8 @@ def form_of(spec: JobSpec) -> dict[str, Any]:
     form |= {key: value for key in _PLAIN if (value := getattr(spec, key)) != getattr(_DEFAULT, key)}
     form |= {key: dict(value) for key in ("env", "labels", "params") if (value := getattr(spec, key))}
     form |= _work(spec) | _conditions(spec)
+    if spec.cpu_only:
+        form["gpus"] = 0
     if limits := _limits(spec.limits):
         form["limits"] = limits
     if spec.roles:

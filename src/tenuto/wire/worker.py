@@ -38,7 +38,7 @@ class WorkerOrder:
     id: WorkerId
     node: str
     slot: int | None
-    """The node's slot that it takes; the worker that holds it now must have gone first."""
+    """The node's slot that it takes; the workers that are there now must have gone first, unless both share."""
     argv: tuple[str, ...]
     env: Mapping[str, str]
     """Added to the supervisor's own environment; an empty value is set as such."""
@@ -56,6 +56,8 @@ class WorkerOrder:
     grace: float = 30.0
     linked: bool = False
     """It rescales in place: it gets a directory that it shares with its supervisor (`wire.membership`)."""
+    shares: bool = False
+    """It may be on its slot together with workers of other jobs that share too. Who is to leave shares no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
