@@ -1,10 +1,11 @@
 """The port to whatever runs workers. One whole wish in, one whole picture out; both may be repeated at will.
 
 An engine is level-triggered: `want` names every worker that shall be there. What is wanted and was never
-started is started, as soon as the worker that holds its slot has gone; what runs and is not wanted is stopped
-(SIGTERM, grace, SIGKILL of the whole group, confirmed); what has exited is shown by `observe` for as long as it
-is wanted, and then forgotten. A worker is never started twice, whatever is repeated, killed or restarted; only an
-id that was forgotten and is wanted anew would be a new worker, and the platform never uses an id again.
+started is started, as soon as those on its slot have gone, or at once beside workers that are wanted and share the
+slot as it does; what runs and is not wanted is stopped (SIGTERM, grace, SIGKILL of the whole group, confirmed); what
+has exited is shown by `observe` for as long as it is wanted, and then forgotten. A worker is never started twice,
+whatever is repeated, killed or restarted; only an id that was forgotten and is wanted anew would be a new worker,
+and the platform never uses an id again.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ class NodeSeen:
     labels: Mapping[str, str] = field(default_factory=dict)
     peer: str = ""
     """Where its supervisor listens for others: `host:port`."""
+    memory: tuple[float | None, ...] = ()
+    """The part of each slot's memory that is in use, from 0 to 1; None or nothing where nobody can tell."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,6 +125,12 @@ class FakeEngine:
             for node in self._nodes.values():
                 node.be_unheard()
 
+    def use_memory(self, name: str, *parts: float | None) -> None:
+        """So much of the memory of each slot of the node is in use from now on."""
+        with self._lock:
+            self._nodes[name].memory = parts
+        self._rings.ring()
+
     # what can happen to workers
 
     def exit_worker(self, worker: WorkerId, code: int = 0) -> None:

@@ -77,7 +77,10 @@ class FakeNode:
         self._slots = slots
         self._address = address
         self._world = world
-        self._holders: dict[int, WorkerId] = {}
+        self._holders: dict[int, dict[WorkerId, WorkerOrder]] = {}
+        """Who is on each slot, if anybody is."""
+        self.memory: tuple[float | None, ...] = ()
+        """The part of each slot's memory that is in use."""
         self.last_words: dict[WorkerId, WorkerSeen] = {}
         """How workers ended by themselves that were not wanted any more, until the next orders come."""
 
@@ -91,6 +94,7 @@ class FakeNode:
             heard_at=heard_at,
             ports=_PORTS,
             peer=f"{self._address}:{_PEERS}",
+            memory=self.memory,
         )
 
     def obey(self, orders: dict[WorkerId, WorkerOrder]) -> None:
@@ -109,12 +113,17 @@ class FakeNode:
                 self._stop(worker)
 
     def start_what_can(self) -> None:
-        """Start every waiting worker whose slot is free, in the order in which they are wanted."""
+        """Start every waiting worker whose slot is free or shared, in the order in which they are wanted."""
         for order in self.wanted.values():
             if self.workers[order.id].state is not WorkerState.WAITING:
                 continue
-            if order.slot not in self._holders and self._world.may_start(order.id):
+            if self._has_room(order) and self._world.may_start(order.id):
                 self._start(order)
+
+    def _has_room(self, order: WorkerOrder) -> bool:
+        """Whether nobody is on the slot, or all who are there share it and stay."""
+        there = () if order.slot is None else self._holders.get(order.slot, {}).values()
+        return all(order.shares and one.shares and one.id in self.wanted for one in there)
 
     def exited(
         self, worker: WorkerId, code: int | None, reason: ExitReason, *, at: float | None = None
@@ -126,7 +135,7 @@ class FakeNode:
         if seen.state is WorkerState.STOPPING and reason is ExitReason.ENDED:
             reason = ExitReason.STOPPED
         if seen.slot is not None:
-            del self._holders[seen.slot]
+            del self._holders[seen.slot][worker]
         ended_at = self._world.clock() if at is None else at
         gone = replace(seen, state=WorkerState.EXITED, exit_code=code, reason=reason, ended_at=ended_at)
         if worker in self.wanted:
@@ -172,7 +181,7 @@ class FakeNode:
     def _start(self, order: WorkerOrder) -> None:
         now = self._world.clock()
         if order.slot is not None:
-            self._holders[order.slot] = order.id
+            self._holders.setdefault(order.slot, {})[order.id] = order
         self._world.started.append(order.id)
         seen = self.workers[order.id]
         self.put(

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from urllib.parse import urlsplit
 
 from tenuto.errors import InputInvalid
+from tenuto.gpus_here import PATIENCE, gpus_here
 from tenuto.model.node import Slot
 
 _PORTS = 8
@@ -15,10 +16,10 @@ _MOST_SLOTS = 4096
 LOOPBACK = "127.0.0.1"
 
 
-def find_slots(count: int | None = None) -> tuple[Slot, ...]:
+def find_slots(count: int | None = None, patience: float = PATIENCE) -> tuple[Slot, ...]:
     """The machine's GPUs; one CPU share for each core if it has none; exactly `count` CPU shares if that is given."""
     if count is None:
-        return find_gpus() or (Slot(),) * len(os.sched_getaffinity(0))
+        return find_gpus(patience) or (Slot(),) * len(os.sched_getaffinity(0))
     if not 1 <= count <= _MOST_SLOTS:
         raise InputInvalid(
             f"a node cannot have {count} slots",
@@ -28,33 +29,19 @@ def find_slots(count: int | None = None) -> tuple[Slot, ...]:
     return (Slot(),) * count
 
 
-def find_gpus() -> tuple[Slot, ...]:
-    """The GPUs that NVML tells of and CUDA_VISIBLE_DEVICES, if it is set, allows by their numbers."""
-    names = _gpu_names()
+def find_gpus(patience: float = PATIENCE) -> tuple[Slot, ...]:
+    """The GPUs that NVML tells of and CUDA_VISIBLE_DEVICES, if it is set, allows by their numbers.
+
+    Raises DriverSilent if there is no answer within some seconds.
+    """
+    here = gpus_here(patience)
     allowed = os.environ.get("CUDA_VISIBLE_DEVICES")
     numbers = None if allowed is None else {part.strip() for part in allowed.split(",")}
     return tuple(
-        Slot(device=str(index), kind=name)
-        for index, name in enumerate(names)
-        if numbers is None or str(index) in numbers
+        Slot(device=str(gpu.index), kind=gpu.name)
+        for gpu in (here.gpus if here else ())
+        if not gpu.problem and (numbers is None or str(gpu.index) in numbers)
     )
-
-
-def _gpu_names() -> list[str]:
-    import pynvml  # a tenth of a supervisor's start-up time, and most nodes on a laptop do without
-
-    try:
-        pynvml.nvmlInit()
-    except pynvml.NVMLError:
-        return []
-    try:
-        handles = [pynvml.nvmlDeviceGetHandleByIndex(i) for i in range(pynvml.nvmlDeviceGetCount())]
-        names = [pynvml.nvmlDeviceGetName(handle) for handle in handles]
-    except pynvml.NVMLError:
-        return []
-    finally:
-        pynvml.nvmlShutdown()
-    return [name.decode(errors="replace") if isinstance(name, bytes) else str(name) for name in names]
 
 
 def own_address(server: str) -> str:

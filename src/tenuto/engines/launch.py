@@ -1,8 +1,8 @@
 """From a job and its slots to one command and environment for each of its processes. Pure.
 
-Ranks follow the nodes in the order in which they joined, and on each node its slots. What a user sets in `env`
-wins over what is set here, except for rank and meeting point and for everything that begins with TENUTO_: a job
-that got those wrong would hang or report under another's name.
+Ranks follow the nodes in the order in which they joined, and on each node its slots. Of several values for one
+variable the later counts: tenuto's own, the platform's settings, the job's `env`; and last rank, meeting point and
+everything that begins with TENUTO_, because a job that got those wrong would hang or report under another's name.
 
 Workers of a job that rescales in place are told nothing that a rescale would make untrue: an order is the same for
 all the life of its worker, and who trains with it is told by a membership.
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from tenuto.model.job import Job, JobSpec, Limits, Member
@@ -21,24 +21,35 @@ from tenuto.wire import env
 from tenuto.wire.worker import WORKER, WorkerId, WorkerOrder
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defaults:
+    """What the platform gives to workers whose job says nothing else."""
+
+    env: Mapping[str, str] = field(default_factory=dict)
+    checkpoints: str = ""
+    """Below it, if it is given, who rescales in place and names no directory for its checkpoints gets one."""
+
+
+NO_DEFAULTS = Defaults()
+
+
 def launch(
-    job: Job, nodes: Mapping[str, Node], *, ready: int | None = None, checkpoints: str = ""
+    job: Job, nodes: Mapping[str, Node], *, ready: int | None = None, defaults: Defaults = NO_DEFAULTS
 ) -> tuple[WorkerOrder, ...]:
     """All processes of the job's present generation; none if it holds no slots.
 
     With `ready`, so many workers have started already and only the next one by rank is added (`start: ordered`).
-    Every slot of the job must be one of `nodes`. Who rescales in place and names no directory for its checkpoints
-    gets one below `checkpoints`, if there is such a place.
+    Every slot of the job must be one of `nodes`.
     """
     if job.spec.in_place:
         members = job.members if ready is None else job.members[: ready + 1]
-        return tuple(_member(job, member, nodes[member.node], checkpoints) for member in members)
+        return tuple(_member(job, member, nodes[member.node], defaults) for member in members)
     seats = _seats(job, nodes)
     if not seats:
         return ()
     shared = _shared(job, seats)
-    workers = [_worker(job, seat, shared) for seat in seats]
-    beside = _beside(job, seats[0].node, shared)
+    workers = [_worker(job, seat, shared, defaults) for seat in seats]
+    beside = _beside(job, seats[0].node, shared, defaults)
     return (*beside, *(workers if ready is None else workers[: ready + 1]))
 
 
@@ -52,19 +63,26 @@ class _Seat:
     """One worker's place."""
 
     node: Node
-    slot: int
+    slot: int | None
+    """None for a worker without a GPU, which takes none."""
     rank: int
     local_rank: int
     local_size: int
     group: int
     """The number of its node among those of the job."""
 
+    @property
+    def device(self) -> str:
+        """As CUDA_VISIBLE_DEVICES names it; empty if there is none."""
+        return "" if self.slot is None else self.node.slots[self.slot].device
+
 
 def _seats(job: Job, nodes: Mapping[str, Node]) -> list[_Seat]:
-    used = sorted((nodes[name] for name, slots in job.slots.items() if slots), key=lambda node: node.number)
+    places = job.places
+    used = sorted((nodes[name] for name, numbers in places.items() if numbers), key=lambda node: node.number)
     seats: list[_Seat] = []
     for group, node in enumerate(used):
-        held = sorted(job.slots[node.name])
+        held = [None if job.spec.cpu_only else number for number in sorted(places[node.name])]
         first = len(seats)
         seats += [
             _Seat(node, slot, first + local, local, len(held), group) for local, slot in enumerate(held)
@@ -111,7 +129,7 @@ def _peers(seats: list[_Seat]) -> Iterator[str]:
     return (_with_count(_host(seat.node), seat.local_size) for seat in seats if seat.local_rank == 0)
 
 
-def _worker(job: Job, seat: _Seat, shared: Mapping[str, str]) -> WorkerOrder:
+def _worker(job: Job, seat: _Seat, shared: Mapping[str, str], defaults: Defaults) -> WorkerOrder:
     own = {
         env.ROLE: WORKER,
         env.RANK: str(seat.rank),
@@ -123,28 +141,30 @@ def _worker(job: Job, seat: _Seat, shared: Mapping[str, str]) -> WorkerOrder:
     return _order(
         job,
         WorkerId(job.id, job.generation, WORKER, seat.rank),
-        _Process(seat.node.name, seat.slot, job.spec.run, job.spec.limits, seat.node.slots[seat.slot].device),
+        _Process(seat.node.name, seat.slot, job.spec.run, job.spec.limits, seat.device),
         {**shared, **own},
+        defaults,
     )
 
 
-def _member(job: Job, member: Member, node: Node, checkpoints: str) -> WorkerOrder:
+def _member(job: Job, member: Member, node: Node, defaults: Defaults) -> WorkerOrder:
     """The order for one worker of a job that rescales in place: the same whoever is with it."""
     order = _order(
         job,
         WorkerId(job.id, member.born, WORKER, member.rank),
         _Process(node.name, member.slot, job.spec.run, job.spec.limits, node.slots[member.slot].device),
         {
-            **_lasting(job, checkpoints),
+            **_lasting(job, defaults.checkpoints),
             env.GENERATION: str(member.born),
             env.ROLE: WORKER,
             env.HOST: _host(node),
         },
+        defaults,
     )
     return replace(order, linked=True)
 
 
-def _beside(job: Job, leader: Node, shared: Mapping[str, str]) -> Iterator[WorkerOrder]:
+def _beside(job: Job, leader: Node, shared: Mapping[str, str], defaults: Defaults) -> Iterator[WorkerOrder]:
     """The processes of further roles: all on the node of rank 0, without a slot and so without a device."""
     for name, role in sorted(job.spec.roles.items()):
         for rank in range(role.count):
@@ -161,6 +181,7 @@ def _beside(job: Job, leader: Node, shared: Mapping[str, str]) -> Iterator[Worke
                 WorkerId(job.id, job.generation, name, rank),
                 _Process(leader.name, None, role.run or job.spec.run, role.limits, ""),
                 {**shared, **own},
+                defaults,
             )
 
 
@@ -175,7 +196,13 @@ class _Process:
     device: str
 
 
-def _order(job: Job, id: WorkerId, process: _Process, fixed: Mapping[str, str]) -> WorkerOrder:  # noqa: A002
+def _order(
+    job: Job,
+    id: WorkerId,  # noqa: A002
+    process: _Process,
+    fixed: Mapping[str, str],
+    defaults: Defaults,
+) -> WorkerOrder:
     spec = job.spec
     ours = {
         env.CUDA_VISIBLE_DEVICES: process.device,
@@ -183,12 +210,14 @@ def _order(job: Job, id: WorkerId, process: _Process, fixed: Mapping[str, str]) 
         env.PYTHONUNBUFFERED: "1",
     }
     place = {env.NODE: process.node, env.SLOT: "" if process.slot is None else str(process.slot)}
+    if spec.cpu_only:
+        place[env.CUDA_VISIBLE_DEVICES] = ""  # whatever its `env` says: the GPUs are others'
     return WorkerOrder(
         id=id,
         node=process.node,
         slot=process.slot,
         argv=process.argv,
-        env={**ours, **spec.env, **fixed, **place},
+        env={**ours, **defaults.env, **spec.env, **fixed, **place},
         cwd=spec.workdir,
         path_first=_programs(spec),
         environment=spec.environment,
@@ -197,6 +226,7 @@ def _order(job: Job, id: WorkerId, process: _Process, fixed: Mapping[str, str]) 
         cpus=process.limits.cpus,
         files=process.limits.files,
         grace=spec.grace,
+        shares=spec.share and process.slot is not None,
     )
 
 

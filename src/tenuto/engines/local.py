@@ -37,6 +37,7 @@ class _Node:
     ended: dict[WorkerId, WorkerSeen] = field(default_factory=dict)
     """Workers that were reported to have ended since somebody looked last, even if they are forgotten there already."""
     ports: tuple[int, ...] = ()
+    memory: tuple[float | None, ...] = ()
     news: bool = True
     """Whether its next report tells something new, whatever it contains."""
     leaving: bool = False
@@ -53,6 +54,7 @@ class _Node:
             ports=self.ports,
             labels=self.hello.labels,
             peer=self.hello.peer,
+            memory=self.memory,
         )
 
 
@@ -168,7 +170,9 @@ class LocalEngine:
             node = self._speaking(report.node, report.session)
             self._alive(node, now)
             news = node.news or _outline(workers) != _outline(node.workers or {})
+            news = news or report.memory != node.memory
             node.workers, node.ports, node.news = workers, report.ports, False
+            node.memory = report.memory
             node.ended |= {
                 worker.id: worker for worker in report.workers if worker.state is WorkerState.EXITED
             }

@@ -7,9 +7,11 @@ operator in a sentence what is the matter.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from contextlib import suppress
+import logging
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import ExitStack, suppress
 from dataclasses import replace
+from time import time
 from typing import Annotated, Any, Protocol, TypeVar
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -20,24 +22,44 @@ from fastapi.routing import APIRoute
 from pydantic import ValidationError
 
 from tenuto.engines.local import LocalEngine
-from tenuto.errors import InputInvalid, NotAllowed, TenutoError, Told
+from tenuto.engines.questions import Questions
+from tenuto.errors import InputInvalid, NotAllowed, TenutoError, Told, Unreachable
 from tenuto.settings import Settings
 from tenuto.wire.codec import decode, encode
 from tenuto.wire.node import (
     HEADER,
     LOG_CHUNK,
     PREFIX,
+    PROBE,
     PROTOCOL,
+    SAMPLES,
+    TIME,
     Acknowledged,
+    Answer,
     Hello,
     Orders,
     Report,
+    Sampled,
+    Samples,
     Stored,
     Welcome,
 )
+from tenuto.wire.sample import NodeSample
 from tenuto.wire.worker import WorkerId
 
+log = logging.getLogger("tenuto.nodes")
+
 T = TypeVar("T")
+ANSWER_BYTES = 256 << 10
+"""Bytes of the largest answer to a question."""
+TAKERS = 2
+"""Uploads of samples that are taken in at a time: it is work for the processor, so more would not be faster."""
+MOST_WAITING = 200
+"""Uploads of samples that may be under way."""
+LAST_MOMENT = 4e9
+"""Of a clock that may be wrong, but is one."""
+LARGEST = 1 << 63
+"""Whole numbers of samples are smaller; larger ones could not be made floats by those who tell them on."""
 LONGEST_WAIT = 60.0
 """Seconds after which a supervisor is answered in any case: what lies between might forget a silent connection."""
 
@@ -47,6 +69,14 @@ class LogSink(Protocol):
 
     def append(self, worker: WorkerId, offset: int, data: bytes) -> int:
         """Keep what is new of `data`, which begins at `offset`; returns the offset that is wanted next."""
+        ...
+
+
+class SampleSink(Protocol):
+    """Where the samples of nodes go."""
+
+    def take(self, told: Samples) -> Sampled:
+        """Have what a node's sampler has seen."""
         ...
 
 
@@ -65,7 +95,12 @@ class TooLarge(Told):
 
 
 def node_router(
-    engine: LocalEngine, logs: LogSink, admit: Callable[[str], bool], settings: Settings
+    engine: LocalEngine,
+    logs: LogSink,
+    admit: Callable[[str], bool],
+    settings: Settings,
+    questions: Questions | None = None,
+    samples: SampleSink | None = None,
 ) -> APIRouter:
     """The routes; `admit` tells whether a token is one of a node's. Not part of the public API's description."""
     router = APIRouter(
@@ -74,30 +109,52 @@ def node_router(
         include_in_schema=False,
         dependencies=[Depends(_guard(admit))],
     )
-    desk = _Desk(engine, logs, settings)
+    desk = _Desk(engine, logs, settings, questions or Questions(), samples)
     router.post("/hello")(desk.hello)
     router.post("/report")(desk.report)
     router.get("/orders")(desk.orders)
     router.put("/logs/{worker:path}")(desk.logs)
+    router.post("/samples")(desk.samples)
+    router.post("/answers")(desk.answers)
+    router.post("/probe")(desk.probe)
     return router
 
 
 class _Desk:
     """One method for each request."""
 
-    def __init__(self, engine: LocalEngine, logs: LogSink, settings: Settings) -> None:
+    def __init__(
+        self,
+        engine: LocalEngine,
+        logs: LogSink,
+        settings: Settings,
+        questions: Questions,
+        samples: SampleSink | None,
+    ) -> None:
         self._engine = engine
+        self._questions = questions
         self._logs = logs
+        self._samples = samples
         self._largest = settings.serving.max_body
+        self._takers = asyncio.Semaphore(TAKERS)
+        self._taking = 0
         self._welcome = Welcome(
             heartbeat=settings.nodes.heartbeat,
             dead_man=settings.nodes.dead_man,
             spool_bytes=settings.logs.spool_bytes,
+            sample_every=settings.monitor.period if samples is not None else 0.0,
+            upload_every=settings.monitor.upload,
         )
 
     async def hello(self, request: Request) -> Response:
         """A supervisor introduces itself."""
-        self._engine.hello(_read(Hello, await _body(request, self._largest)))
+        hello = _read(Hello, await _body(request, self._largest))
+        self._engine.hello(hello)
+        log.info(
+            "its supervisor says hello from %s (tenuto %s)",
+            *(hello.address, hello.version),
+            extra={"actor": f"node:{hello.node}", "node": hello.node},
+        )
         return _json(self._welcome)
 
     async def report(self, request: Request) -> Response:
@@ -116,27 +173,32 @@ class _Desk:
         session: str = "",
         term: int = 0,
         known: int = 0,
+        asked: int | None = None,
         wait: Annotated[float, Query(ge=0)] = 20.0,
     ) -> Response:
-        """Answer when there are orders other than those the supervisor knows, or when it has waited enough."""
+        """Answer when there is something that the supervisor does not know, or when it has waited enough."""
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
 
         def ring() -> None:
             with suppress(RuntimeError):  # the loop has ended, and with it whoever waited
                 loop.call_soon_threadsafe(changed.set)
 
-        end = self._engine.on_orders(node, ring)
-        try:
-            self._engine.heard(node, session)
-            async with asyncio.timeout(min(wait, LONGEST_WAIT)):
-                while not _newer(orders := self._engine.orders(node, session), term, known):
-                    await changed.wait()
-                    changed.clear()
-        except TimeoutError:
+        def look() -> Orders:
             orders = self._engine.orders(node, session)
-        finally:
-            end()
-        return _json(orders)
+            question = self._questions.for_node(node, asked)
+            return orders if question is None else replace(orders, question=question)
+
+        with ExitStack() as listening:
+            listening.callback(self._engine.on_orders(node, ring))
+            listening.callback(self._questions.on_question(ring))
+            self._engine.heard(node, session)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(wait, LONGEST_WAIT)):
+                    while not _newer(orders := look(), term, known):
+                        await changed.wait()
+                        changed.clear()
+                    return _json(orders)
+        return _json(look())
 
     async def logs(self, request: Request, worker: str, offset: Annotated[int, Query(ge=0)]) -> Response:
         """Keep a piece of a worker's output."""
@@ -144,8 +206,52 @@ class _Desk:
         data = await _body(request, LOG_CHUNK)
         return _json(Stored(next=await run_in_threadpool(self._logs.append, whose, offset, data)))
 
+    async def samples(self, request: Request) -> Response:
+        """Take in what a node's sampler has seen.
+
+        Few at a time, and of the others only so many wait: whatever keeps the history from taking samples in, there
+        are threads left for everything else. Supervisors keep what was not taken.
+        """
+        if self._samples is None:
+            return _json(Sampled(kept=None))
+        if self._taking >= MOST_WAITING:
+            raise Unreachable("too many samples wait already", code="busy", remedy="Try again soon")
+        self._taking += 1
+        try:
+            body = await _body(request, SAMPLES)
+            async with self._takers:
+                return _json(await run_in_threadpool(self._take, self._samples, body))
+        finally:
+            self._taking -= 1
+
+    def _take(self, sink: SampleSink, body: bytes) -> Sampled:
+        told = _read(Samples, body)
+        self._engine.heard(told.node, told.session)
+        moments = [sample.at for sample in told.samples]
+        moments += [moment for gap in told.gaps for moment in (gap.since, gap.until)]
+        if not all(0 <= moment < LAST_MOMENT for moment in moments):
+            raise InputInvalid("a sample's moment is none", remedy="Send Unix seconds", field="samples.at")
+        if not all(abs(number) < LARGEST for sample in told.samples for number in _whole_numbers(sample)):
+            raise InputInvalid("a number is too large", remedy="Send less than 2^63", field="samples")
+        return sink.take(told)
+
+    async def answers(self, request: Request) -> Response:
+        """A node says how it finds itself."""
+        answer = _read(Answer, await _body(request, ANSWER_BYTES))
+        self._engine.heard(answer.node, answer.session)
+        self._questions.answer(answer)
+        return _json(Acknowledged(version=0))
+
+    async def probe(self, request: Request, give: Annotated[int, Query(ge=0, le=PROBE)] = 0) -> Response:
+        """Take what comes and give as much as is wanted: the supervisor has a watch in its hand."""
+        await _body(request, PROBE)
+        headers = {TIME: f"{time():.6f}"}
+        return Response(bytes(give), media_type="application/octet-stream", headers=headers)
+
 
 def _newer(orders: Orders, term: int, known: int) -> bool:
+    if orders.question is not None:
+        return True
     return orders.term > 0 and (orders.term, orders.version) != (term, known)
 
 
@@ -248,3 +354,14 @@ def _refusal(error: TenutoError) -> Response:
 
 def _json(value: object) -> Response:
     return Response(encode(value), media_type="application/json")
+
+
+def _whole_numbers(sample: NodeSample) -> Iterator[int]:
+    """Those of a sample that are known; JSON has them of any length."""
+    found = [sample.ram_used, sample.ram_total, sample.swap_used, sample.swap_total]
+    for disk in sample.disks:
+        found += (disk.used, disk.total)
+    for gpu in sample.gpus:
+        found += (gpu.index, gpu.memory_used, gpu.memory_total)
+        found += (process.memory for process in gpu.processes or ())
+    return (number for number in found if number is not None)

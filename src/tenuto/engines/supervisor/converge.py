@@ -20,6 +20,8 @@ class Held:
     """The server has its exit code and its whole log."""
     kept: bool = False
     """It is not to be stopped yet, though it is not wanted: others still train with it."""
+    shares: bool = False
+    """Others that share may be on its slot beside it, as long as it is wanted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,18 +35,21 @@ class Steps:
 
 
 def converge(wanted: Mapping[WorkerId, WorkerOrder], here: Mapping[WorkerId, Held]) -> Steps:
-    """Start what is wanted, was never started and finds its slot free; stop and then forget what is not wanted."""
-    taken = {held.slot for held in here.values() if not held.gone and held.slot is not None}
+    """Start what is wanted, was never started and finds its slot free, or shared as it shares it; stop and then
+    forget what is not wanted."""
+    living = {worker: held for worker, held in here.items() if not held.gone and held.slot is not None}
+    shared = {held.slot for worker, held in living.items() if held.shares and worker in wanted}
+    taken = {held.slot for worker, held in living.items() if not (held.shares and worker in wanted)}
     start: list[WorkerOrder] = []
     wait: list[WorkerOrder] = []
     for worker in sorted(wanted.keys() - here.keys()):
         order = wanted[worker]
-        if order.slot in taken:
+        if order.slot in taken or (order.slot in shared and not order.shares):
             wait.append(order)
             continue
         start.append(order)
         if order.slot is not None:
-            taken.add(order.slot)
+            (shared if order.shares else taken).add(order.slot)
     unwanted = {worker: held for worker, held in here.items() if worker not in wanted}
     return Steps(
         start=tuple(start),

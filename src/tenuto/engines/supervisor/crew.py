@@ -66,6 +66,7 @@ class Crew:
                 and worker.shim_watch is None
                 and self._uploads.is_done(worker.order.id),
                 kept=worker.order.linked and keeps(id),
+                shares=worker.order.shares,
             )
             for id, worker in self._workers.items()  # noqa: A001
         }

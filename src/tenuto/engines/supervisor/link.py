@@ -12,9 +12,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from tenuto.engines.gpu_memory import Parts
 from tenuto.engines.supervisor.server import Away, Refused, SayHello, Server, Superseded
 from tenuto.errors import Conflict, Told
-from tenuto.wire.node import Hello, Orders, Report, Welcome
+from tenuto.wire.node import Hello, Orders, Question, Report, Welcome
 from tenuto.wire.worker import WorkerSeen
 
 log = logging.getLogger(__name__)
@@ -37,7 +38,7 @@ class Received:
     report: int
 
 
-Message = Welcome | Orders | NotWelcome | Received
+Message = Welcome | Orders | NotWelcome | Received | Question
 
 
 class Backoff:
@@ -70,6 +71,8 @@ class Link:
         self._greeted = 0
         """How often the server has welcomed us."""
         self._known = _NO_ORDERS
+        self._asked = 0
+        """The number of the last question."""
         self._changed = threading.Condition()
         self._report: Report | None = None
         self._published = 0
@@ -88,11 +91,13 @@ class Link:
         with self._changed:
             self._changed.notify_all()
 
-    def publish(self, workers: tuple[WorkerSeen, ...], ports: tuple[int, ...]) -> int:
+    def publish(self, workers: tuple[WorkerSeen, ...], ports: tuple[int, ...], memory: Parts = ()) -> int:
         """Have this told as soon as possible, instead of what was not told yet; returns its number."""
         me = self._hello
         with self._changed:
-            self._report = Report(node=me.node, session=me.session, workers=workers, ports=ports)
+            self._report = Report(
+                node=me.node, session=me.session, workers=workers, ports=ports, memory=memory
+            )
             self._published += 1
             self._changed.notify_all()
             return self._published
@@ -133,7 +138,7 @@ class Link:
                 self._hello = replace(self._hello, obeyed=max(self._hello.obeyed, self._known.term))
                 welcome = self._server.hello(self._hello)
                 self._greeted += 1
-                self._known = _NO_ORDERS
+                self._known, self._asked = _NO_ORDERS, 0
                 with self._changed:
                     self._sent = 0  # the server may have forgotten what it was told
                     self._changed.notify_all()
@@ -142,10 +147,13 @@ class Link:
 
     def _ask_for_orders(self) -> None:
         before = self._known
-        orders = self._server.orders(self._hello, before)
+        orders = self._server.orders(self._hello, before, self._asked)
         if (orders.term, orders.version) != (before.term, before.version):
             self._known = orders
             self._deliver(orders)
+        if orders.question is not None and orders.question.id != self._asked:
+            self._asked = orders.question.id
+            self._deliver(orders.question)
 
     def _send_report(self) -> None:
         with self._changed:

@@ -32,6 +32,7 @@ from tenuto.engines.identity import ProcessIdentity
 from tenuto.engines.supervisor.shim.files import boot, read_whole, write_whole
 from tenuto.engines.supervisor.shim.log import Log
 from tenuto.errors import Conflict
+from tenuto.model.node import Slot
 from tenuto.wire.codec import decode, encode
 from tenuto.wire.worker import ExitReason, WorkerOrder
 
@@ -55,6 +56,8 @@ class State:
     spool_bytes: int = 256 << 20
     heartbeat: float = 2.0
     session: str = ""
+    slots: tuple[Slot, ...] = ()
+    """What the node had to offer when a supervisor last looked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,8 +321,10 @@ def _take_lock(path: Path) -> int | None:
 
 
 def _read_state(path: Path) -> State:
-    known = set(State.__dataclass_fields__)
-    return State(**{key: value for key, value in (read_whole(str(path)) or {}).items() if key in known})
+    known = set(State.__dataclass_fields__) - {"slots"}
+    told = read_whole(str(path)) or {}
+    slots = tuple(Slot(device=one["device"], kind=one["kind"]) for one in told.get("slots", ()))
+    return State(**{key: value for key, value in told.items() if key in known}, slots=slots)
 
 
 def _progress(line: bytes) -> Progress | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import threading
@@ -17,7 +18,13 @@ from tenuto.engines.supervisor.server import Server, find_url
 from tenuto.engines.supervisor.supervise import Supervisor
 from tenuto.engines.supervisor.warm.pool import WarmSettings
 from tenuto.errors import InputInvalid
+from tenuto.gpus_here import PATIENCE, DriverSilent
+from tenuto.model.node import Slot
 from tenuto.wire.node import Hello
+
+log = logging.getLogger(__name__)
+_HURRY = 5.0
+"""Seconds for a driver to answer in, while the server waits to hear of workers that an earlier supervisor started."""
 
 
 def run(options: SupervisorOptions) -> int:
@@ -34,20 +41,20 @@ def run(options: SupervisorOptions) -> int:
         )
     if not options.server and options.server_file is None:
         raise InputInvalid("it is not clear where the server is", remedy="Give its URL or a file with it")
-    slots = find_slots(options.slots)
+    slots = None if options.slots is None else find_slots(options.slots)
     records = _open_records(options.directory)
     try:
         records.sign_in()
         hello = Hello(
             node=options.node,
             session=os.urandom(8).hex(),
-            slots=slots,
+            slots=slots or _slots_here(records),
             address=options.address or _address(options),
             version=tenuto.__version__,
             obeyed=records.state.term,
             labels=options.labels,
         )
-        records.remember(session=hello.session)
+        records.remember(session=hello.session, slots=hello.slots)
         supervisor = Supervisor(records, Server(options), hello, WarmSettings(modules=options.warm))
         with _ended_by_signals(supervisor):
             if supervisor.run():
@@ -55,6 +62,18 @@ def run(options: SupervisorOptions) -> int:
     finally:
         records.close()
     return 0
+
+
+def _slots_here(records: Records) -> tuple[Slot, ...]:
+    """What the node has to offer. If its driver is silent, what it had before: workers may be running on it."""
+    before = records.state.slots
+    try:
+        return find_slots(patience=_HURRY if before else PATIENCE)
+    except DriverSilent as error:
+        if not before:
+            raise
+        log.warning("%s; the node goes on with the slots that it had", error)
+        return before
 
 
 def _open_records(directory: Path) -> Records:

@@ -6,7 +6,8 @@ import json
 import ssl
 import time
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from dataclasses import asdict
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlsplit
 
 from pydantic import ValidationError
@@ -16,7 +17,21 @@ from tenuto.engines.supervisor.http import httpx
 from tenuto.engines.supervisor.options import SupervisorOptions
 from tenuto.errors import Conflict, NotAllowed, NotFound, Told
 from tenuto.wire.codec import decode, encode
-from tenuto.wire.node import HEADER, PREFIX, PROTOCOL, Acknowledged, Hello, Orders, Report, Stored, Welcome
+from tenuto.wire.node import (
+    HEADER,
+    PREFIX,
+    PROTOCOL,
+    TIME,
+    Acknowledged,
+    Answer,
+    Hello,
+    Orders,
+    Report,
+    Sampled,
+    Stored,
+    Welcome,
+)
+from tenuto.wire.sample import Gap
 from tenuto.wire.worker import WorkerId
 
 T = TypeVar("T")
@@ -49,12 +64,22 @@ class Refused(Exception):
         super().__init__(str(why))
 
 
+class Probe(NamedTuple):
+    """How the way to the server was found."""
+
+    seconds: float
+    ahead: float
+    """Seconds by which the server's clock is ahead of this machine's, give or take half of the other ones."""
+
+
 class Server:
     """Safe to use from several threads."""
 
     def __init__(self, options: SupervisorOptions) -> None:
         self.heard_at = time.monotonic()
         """When the server last answered; at the beginning, when we began to wait for it."""
+        self.greetings = 0
+        """How often a server was greeted, counted before it hears of it: it may be another one each time."""
         self._options = options
         self._url = ""
         self._here = False
@@ -69,23 +94,38 @@ class Server:
     def hello(self, hello: Hello) -> Welcome:
         """Introduce this node, with the address and the token as they are written now."""
         self._look_up()
+        self.greetings += 1
         return self._ask(Welcome, "POST", "/hello", content=encode(hello))
 
     def report(self, report: Report) -> Acknowledged:
         """Tell all workers."""
         return self._ask(Acknowledged, "POST", "/report", content=encode(report))
 
-    def orders(self, hello: Hello, known: Orders) -> Orders:
-        """The orders, when they are others than the known ones or when nothing happens for long."""
+    def orders(self, hello: Hello, known: Orders, asked: int = 0) -> Orders:
+        """The orders, when they are not the known ones, bring a new question, or nothing happens for long."""
         query = {
             "node": hello.node,
             "session": hello.session,
             "term": known.term,
             "known": known.version,
+            "asked": asked,
             "wait": LONG_POLL,
         }
         patience = httpx.Timeout(LONG_POLL + _PATIENCE, connect=_CONNECT)
         return self._ask(Orders, "GET", "/orders", params=query, timeout=patience)
+
+    def answer(self, answer: Answer) -> None:
+        """Say how this node finds itself."""
+        self._ask(Acknowledged, "POST", "/answers", content=encode(answer))
+
+    def probe(self, send: int = 0, give: int = 0) -> Probe:
+        """Send and get so many bytes, and look at the watch."""
+        query, began, begun = {"give": give}, time.time(), time.perf_counter()
+        answer = self._request("POST", f"{PREFIX}/probe", params=query, content=bytes(send))
+        if not answer.is_success or TIME not in answer.headers:
+            raise Away(f"{self._url} does not answer a probe")
+        seconds = time.perf_counter() - begun
+        return Probe(seconds, float(answer.headers[TIME]) - (began + seconds / 2))
 
     def put_log(self, node: str, worker: WorkerId, offset: int, data: bytes) -> int:
         """Hand over a piece of a log; returns the offset that is wanted next."""
@@ -103,6 +143,13 @@ class Server:
         headers = {"Content-Type": "application/json"}
         return self._ask(Stored, "POST", path, prefix="", content=body, headers=headers).next
 
+    def samples(self, hello: Hello, lines: Sequence[bytes], gaps: Sequence[Gap]) -> Sampled:
+        """Hand over samples, each as the sampler has written it."""
+        told = {"node": hello.node, "session": hello.session, "sent_at": time.time(), "gaps": gaps}
+        head = json.dumps(told, default=asdict).encode().removesuffix(b"}")
+        body = head + b', "samples": [' + b",".join(lines) + b"]}"
+        return self._ask(Sampled, "POST", "/samples", content=body)
+
     def token(self) -> str:
         """What lets nodes in, as it is written now. Raises OSError."""
         return self._options.token_file.read_text(encoding="utf-8").strip()
@@ -119,16 +166,7 @@ class Server:
             raise Refused(NotAllowed(f"what is in {self._options.token_file} is no token"), 401)
 
     def _ask(self, answer: type[T], method: str, path: str, *, prefix: str = PREFIX, **request: Any) -> T:
-        headers = {"Authorization": f"Bearer {self._token}", **request.pop("headers", {})}
-        try:
-            response = self._http.request(
-                method,
-                f"{self._url}{prefix}{path}",
-                headers=headers,
-                **request,
-            )
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise Away(f"{self._url}: {error or type(error).__name__}") from None
+        response = self._request(method, f"{prefix}{path}", **request)
         if not response.is_success:
             self._understand(response)
         try:
@@ -137,6 +175,13 @@ class Server:
             raise Away(f"{self._url} gave an answer that is none of the node protocol's") from None
         self.heard_at = time.monotonic()
         return told
+
+    def _request(self, method: str, path: str, **request: Any) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {self._token}", **request.pop("headers", {})}
+        try:
+            return self._http.request(method, f"{self._url}{path}", headers=headers, **request)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise Away(f"{self._url}: {error or type(error).__name__}") from None
 
     def _understand(self, response: httpx.Response) -> None:
         """Raise what a refusal means."""

@@ -13,7 +13,9 @@ import queue
 import time
 from dataclasses import replace
 
+from tenuto.engines.gpu_memory import MemoryWatch, Parts
 from tenuto.engines.inventory import FreePorts
+from tenuto.engines.supervisor.answering import Answering
 from tenuto.engines.supervisor.converge import converge
 from tenuto.engines.supervisor.crew import Crew
 from tenuto.engines.supervisor.crews import eviction
@@ -25,13 +27,14 @@ from tenuto.engines.supervisor.crews.reception import Reception
 from tenuto.engines.supervisor.crews.words import Word
 from tenuto.engines.supervisor.link import Link, Message, NotWelcome, Received
 from tenuto.engines.supervisor.records import Records
+from tenuto.engines.supervisor.sampling.sampling import Sampling
 from tenuto.engines.supervisor.server import Server
 from tenuto.engines.supervisor.upload import Uploads
 from tenuto.engines.supervisor.warm.pool import WarmPool, WarmSettings
 from tenuto.engines.supervisor.worker import Worker, inherited
 from tenuto.errors import TenutoError
 from tenuto.wire import env
-from tenuto.wire.node import Hello, Orders, Welcome
+from tenuto.wire.node import Hello, Orders, Question, Welcome
 from tenuto.wire.status import Stage
 from tenuto.wire.worker import ExitReason, WorkerId, WorkerOrder, WorkerSeen, WorkerState
 
@@ -44,7 +47,12 @@ class Supervisor:
     """Owns the workers of one node."""
 
     def __init__(
-        self, records: Records, server: Server, hello: Hello, warm: WarmSettings | None = None
+        self,
+        records: Records,
+        server: Server,
+        hello: Hello,
+        warm: WarmSettings | None = None,
+        memory: MemoryWatch | None = None,
     ) -> None:
         self._records = records
         self._server = server
@@ -56,10 +64,13 @@ class Supervisor:
         self._post = Post(server.token)
         self._crews = Crews(CrewNotes(records.crews), hello, self._post, self._ask_for_stack)
         self._link = Link(server, hello, self._deliver)
+        self._answering = Answering(server, hello, records.directory)
         self._uploads = Uploads(server, self._node, self.wake)
         self._pool = WarmPool(inherited(), warm)
         self._crew = Crew(records, self._uploads, self._bell, self._pool)
         self._ports = FreePorts()
+        self._sampling = Sampling(server, hello)
+        self._memory = memory or MemoryWatch(hello.slots, self._sampling.memory_parts)
         self._wanted: dict[WorkerId, WorkerOrder] | None = None
         """None until a controller has spoken to us: till then nothing is started and nothing stopped."""
         self._not_obeyed: Orders | None = None
@@ -70,13 +81,14 @@ class Supervisor:
         self._refusal: TenutoError | None = None
         self._complaint = ""
         """What the server said last instead of welcoming us."""
-        self._told: tuple[WorkerSeen, ...] | None = None
+        self._told: tuple[tuple[WorkerSeen, ...], Parts] | None = None
         self._published = self._received = 0
         self._tell_at = 0.0
 
     def run(self) -> bool:
         """Work until told to end: False, and workers go on; or told to leave: True, and nothing is here any more."""
         self._link.start()
+        self._memory.start(self.wake)
         try:
             while not self._ended:
                 self._crew.wait(min(self._tell_at, self._silence_at(), self._crews.look_at))
@@ -88,11 +100,13 @@ class Supervisor:
                 self._left = self._may_leave()
                 self._ended = self._ended or self._left
         finally:
+            self._memory.end()
             self._reception.close()
             self._post.close()
             self._link.end()
             self._uploads.end()
             self._pool.close()
+            self._sampling.end()
         if self._refusal is not None:
             raise self._refusal
         return self._left
@@ -122,6 +136,8 @@ class Supervisor:
             message = self._inbox.get()
             if isinstance(message, Orders):
                 self._obey(message)
+            elif isinstance(message, Question):
+                self._answering.ask(message)
             elif isinstance(message, Received):
                 self._received = max(self._received, message.report)
             elif isinstance(message, Welcome):
@@ -137,6 +153,7 @@ class Supervisor:
         if not self._welcomed:
             self._uploads.start()
         self._welcomed, self._complaint = True, ""
+        self._sampling.heed(welcome)
         try:
             self._records.remember(
                 heartbeat=welcome.heartbeat, dead_man=welcome.dead_man, spool_bytes=welcome.spool_bytes
@@ -236,12 +253,12 @@ class Supervisor:
         due = now >= self._tell_at
         if due:
             self._crew.look_around()
-        seen = self._seen()
-        outline = tuple(_outline(worker) for worker in seen)
+        seen, memory = self._seen(), self._memory.parts
+        outline = (tuple(_outline(worker) for worker in seen), memory)
         if not due and outline == self._told:
             return
         self._told = outline
-        self._published = self._link.publish(seen, self._ports.offer(self._used_ports()))
+        self._published = self._link.publish(seen, self._ports.offer(self._used_ports()), memory)
         self._tell_at = now + self._records.state.heartbeat
         for worker in self._crew:
             if worker.end is not None and not worker.shown:

@@ -1,0 +1,1 @@
+"""The platform's numbers as Prometheus reads them: one table of all families, what is counted, what is measured."""
