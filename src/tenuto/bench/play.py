@@ -21,7 +21,7 @@ from tenuto.bench.scenario import (
     Update,
     Wait,
 )
-from tenuto.client import Client
+from tenuto.client.plain import PlainClient
 from tenuto.errors import Conflict, InputInvalid, Place
 
 _LOOK = 0.1
@@ -54,7 +54,7 @@ class _Job:
 class Player:
     """One scenario on one platform, whose nodes are used in their order."""
 
-    def __init__(self, client: Client, scenario: Scenario, file: str = "scenario") -> None:
+    def __init__(self, client: PlainClient, scenario: Scenario, file: str = "scenario") -> None:
         self._client = client
         self._scenario = scenario
         self._file = file

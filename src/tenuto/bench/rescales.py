@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tenuto.client import Client
+from tenuto.client.plain import PlainClient
 from tenuto.errors import Conflict
 from tenuto.wire.records import RESCALE
 
@@ -59,7 +59,7 @@ def medians(found: Sequence[Measured]) -> dict[str, dict[str, float]]:
 class Rescales:
     """One job whose size is changed again and again."""
 
-    def __init__(self, client: Client, job: Mapping[str, Any], nodes: Sequence[str]) -> None:
+    def __init__(self, client: PlainClient, job: Mapping[str, Any], nodes: Sequence[str]) -> None:
         self._client = client
         self._nodes = nodes
         self._seen = 0

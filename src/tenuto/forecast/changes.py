@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import inf
 
-from tenuto.forecast.ahead import ahead, expected
+from tenuto.forecast.ahead import Reach, ahead, expected
 from tenuto.forecast.contract import contract_of
 from tenuto.forecast.picture import Scene, picture
 from tenuto.forecast.rates import being_measured
@@ -56,7 +56,7 @@ def admissible(scene: Scene, job: Job, deadline: float | None, policy: Policy) -
     if being_measured(job) and job.contract is not None:
         return job.contract
     others = [other for other in scene.jobs if other.id != job.id and other.phase is not Phase.SUBMITTED]
-    asking = _as_a_newcomer(replace(job, deadline=deadline))
+    asking = as_a_newcomer(replace(job, deadline=deadline))
     taken = picture(replace(scene, jobs=[*others, asking], promises=policy.promises))
     row = taken.row_of(job.number)
     assert row is not None, "a newcomer is always part of the picture"
@@ -66,7 +66,7 @@ def admissible(scene: Scene, job: Job, deadline: float | None, policy: Policy) -
     return contract_of(taken, policy, row, verdict, estimate)
 
 
-def _as_a_newcomer(job: Job) -> Job:
+def as_a_newcomer(job: Job) -> Job:
     """The job without what it was told: it competes with all promises but its own former one."""
     phase = job.phase if job.phase in PLACED else Phase.SUBMITTED
     untold = replace(job, phase=phase, contract=None, promise=PromiseState.NONE)
@@ -93,5 +93,5 @@ def _finishes(scene: Scene, policy: Policy) -> list[tuple[Job, float]]:
     # Twice as far as the last promise, and a little more: to tell of most late jobs how late they would be.
     to_last = max(_promised(taken.jobs[row]) for row in rows) - scene.now
     until = taken.snapshot.now + 2.0 * max(to_last, 0.0) + A_LITTLE
-    seen = ahead(taken.snapshot, policy, watch=rows, until=until)
+    seen = ahead(taken.snapshot, policy, watch=rows, reach=Reach(until=until))
     return [(taken.jobs[row], scene.epoch + float(seen.finish[row])) for row in rows]

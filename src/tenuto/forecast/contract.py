@@ -27,7 +27,8 @@ class Said:
     verdict: Verdict
     expected: float | None
     """The finish by its reservation, or an estimate if it is promised nothing."""
-    offers: Offers
+    offers: Offers | None
+    """None if nobody has looked for any."""
 
     @property
     def job(self) -> Job:
@@ -45,9 +46,18 @@ class Said:
 
 
 def contract_of(
-    picture: Picture, policy: Policy, row: int, verdict: Verdict, estimate: float | None
+    picture: Picture,
+    policy: Policy,
+    row: int,
+    verdict: Verdict,
+    estimate: float | None,
+    *,
+    offering: bool = True,
 ) -> Contract:
-    """Answer one newcomer; `estimate` is when it may be done if nothing is promised (`ahead.expected`)."""
+    """Answer one newcomer; `estimate` is when it may be done if nothing is promised (`ahead.expected`).
+
+    To find out what can be offered instead takes dozens of rounds: without `offering` it is told how to ask for it.
+    """
     finish = verdict.expected if verdict.expected is not None else estimate
     if finish is not None and finish - picture.snapshot.now > FARTHEST:
         finish = None
@@ -57,7 +67,7 @@ def contract_of(
         row,
         verdict,
         expected=None if finish is None else picture.epoch + finish,
-        offers=offers(Refusal(picture, policy, row, verdict)),
+        offers=offers(Refusal(picture, policy, row, verdict)) if offering else None,
     )
     promised = None if verdict.promised is None else said.job.deadline
     return Contract(
@@ -68,7 +78,7 @@ def contract_of(
         promised=promised,
         expected=None if verdict.refused else said.expected,
         share=verdict.share,
-        offers=said.offers,
+        offers=said.offers or Offers(),
     )
 
 
@@ -129,6 +139,8 @@ def _estimate(said: Said) -> str:
 
 def _counter_offers(said: Said) -> list[str]:
     found = said.offers
+    if found is None:
+        return [f"tenuto explain {said.job.id} tells what could be promised instead"]
     told = []
     if found.earliest is not None:
         told.append(f"the earliest deadline that can be promised now is {said.at(found.earliest)}")

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tenuto.model.columns import frozen
-from tenuto.model.reservations import Reservations
+from tenuto.model.columns import Floats, Ints, frozen
+from tenuto.model.reservations import Reservations, Segment
 from tenuto.policy.chronus.book import Leases
 
 
@@ -24,6 +24,35 @@ def lets_wait(memory: Any) -> bool:
     To others a deadline without a promise means that the job was refused.
     """
     return isinstance(memory, Leases)
+
+
+def planned_ends(memory: Any, numbers: Ints) -> Floats:
+    """When the plan of each of these jobs ends, in the snapshot's time; `inf` for those without a plan."""
+    ends: Floats = np.full(len(numbers), np.inf)
+    if isinstance(memory, Reservations) and len(memory.number):
+        at = np.minimum(np.searchsorted(memory.number, numbers), len(memory.number) - 1)
+        return np.where(memory.number[at] == numbers, memory.end[at], ends)
+    if isinstance(memory, Leases):
+        for row, number in enumerate(numbers.tolist()):
+            ends[row] = max((part.end for part in plan_of(memory, number)), default=np.inf)
+    return ends
+
+
+def plan_of(memory: Any, number: int) -> tuple[Segment, ...]:
+    """A job's reservation, part by part; leases reserve the size that the job asked for, told as 0 slots."""
+    if isinstance(memory, Reservations):
+        return memory.of(number)
+    if not isinstance(memory, Leases):
+        return ()
+    [rows] = (memory.number == number).nonzero()
+    if len(rows) == 0:
+        return ()
+    first = int(memory.parts[: rows[0]].sum())
+    leases = memory.planned[first : first + int(memory.parts[rows[0]])].tolist()
+    held = [memory.current] if memory.holds[rows[0]] else []
+    return tuple(
+        Segment(lease * memory.length, (lease + 1) * memory.length, 0) for lease in sorted([*held, *leases])
+    )
 
 
 def forgetting(memory: Any, numbers: Collection[int]) -> Any:

@@ -24,6 +24,8 @@ CANDIDATES = 10
 """Jobs in the way that are tried, the largest first."""
 TRIES = 13
 """Rounds that are spent on one offer."""
+REFUSALS = frozenset({Why.DEADLINE_INFEASIBLE, Why.NO_ROOM_FOR_PROMISE})
+"""To whom something can be offered."""
 FAR = 3600.0
 """Seconds from which on a deadline is offered, and written, in whole minutes."""
 
@@ -45,7 +47,7 @@ class Refusal:
 
 def offers(refusal: Refusal) -> Offers:
     """All that can be offered; nothing to a job that this cluster cannot run or that asked for no promise."""
-    if refusal.verdict.why not in (Why.DEADLINE_INFEASIBLE, Why.NO_ROOM_FOR_PROMISE):
+    if refusal.verdict.why not in REFUSALS:
         return Offers()
     return Offers(earliest=earliest(refusal), steps=fitting_work(refusal), in_the_way=in_the_way(refusal))
 

@@ -95,13 +95,20 @@ def terms_of(job: Job, within: int) -> Terms:
     """What decides about a job's rates, if no more than `within` slots can be had where it may run."""
     spec = job.spec
     held = job.workers if job.phase in PLACED else 0
-    pinned = 0 if job.pin is None else job.pin.workers
+    pinned = _only_size(job)
     if being_measured(job):
         exactly = next_to_measure(job, within) or pinned or held or spec.min_workers
         return Terms((), spec.min_workers, spec.max_workers, exactly, 0, within)
     curve = tuple(sorted(job.curve.items()))
     free = 0 if pinned else held
     return Terms(curve, spec.min_workers, spec.max_workers, pinned, free, within, job.pace or 1.0)
+
+
+def _only_size(job: Job) -> int:
+    """The size that its owner has fixed, or the least one if it does not use its GPUs; 0 if there is a choice."""
+    if job.pin is not None:
+        return job.pin.workers
+    return job.spec.min_workers if job.shrunk else 0
 
 
 @lru_cache(maxsize=4096)

@@ -73,6 +73,12 @@ class Written:
             self.refuse(f"{self.shown} cannot be used", f"Write a whole number of {least} or more")
         return self.value
 
+    def truth(self) -> bool:
+        """The value as yes or no."""
+        if not isinstance(self.value, bool):
+            self.refuse(f"{self.shown} cannot be used", "Write true or false")
+        return self.value
+
     def one_of(self, known: Sequence[str]) -> str:
         """The value as one of a few words."""
         if self.value not in known:
@@ -102,18 +108,23 @@ class Written:
 
 def read_yaml(path: Path, *, purpose: str = "Describe an experiment in it") -> Written:
     """Read a YAML file; `purpose` is what to do about an empty one."""
-    loader = yaml.SafeLoader(read_text(path))
+    return parse_yaml(read_text(path), str(path), purpose=purpose)
+
+
+def parse_yaml(text: str, name: str, *, purpose: str = "Write a value") -> Written:
+    """Read YAML that comes from whatever is called `name`."""
+    loader = yaml.SafeLoader(text)
     try:
         node = loader.get_single_node()
         if node is None:
-            raise InputInvalid("the file is empty", remedy=purpose, place=Place(str(path)))
-        return _written(loader, node, str(path), ())
+            raise InputInvalid("the file is empty", remedy=purpose, place=Place(name))
+        return _written(loader, node, name, ())
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise InputInvalid(
             f"is not YAML: {getattr(error, 'problem', None) or error}",
             remedy="Check brackets, quotation marks and the blanks at the beginning of the line",
-            place=Place(str(path), None if mark is None else mark.line + 1),
+            place=Place(name, None if mark is None else mark.line + 1),
         ) from None
     finally:
         loader.dispose()

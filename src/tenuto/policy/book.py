@@ -138,7 +138,8 @@ def carry(now: float, jobs: Jobs, terms: Terms, old_number: Ints, old: Book) -> 
         while first + 1 < last and old.at[first + 1] <= now:
             first += 1
         finish = surely_done(now, runner(jobs, i), terms, old.at[first:last], old.size[first:last])
-        if finish > old.end[r] + ROUNDING:
+        # A reservation that is over holds no slots any more, however little is left to do.
+        if finish > old.end[r] + ROUNDING or old.end[r] <= now:
             behind[late] = i
             late += 1
             finish = old.end[r]

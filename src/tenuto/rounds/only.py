@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -14,8 +15,6 @@ def only(snap: Snapshot, rows: Ints) -> Snapshot:
     """The snapshot as if the other jobs were not there; their slots are idle."""
     number = snap.number[rows]
     gone = (snap.layout >= 0) & ~np.isin(snap.layout, number)
-    place = {int(row): index for index, row in enumerate(rows)}
-    bound = {place[row]: most for row, most in (snap.bound or {}).items() if row in place}
     return replace(
         snap,
         layout=frozen(np.where(gone, IDLE, snap.layout)) if gone.any() else snap.layout,
@@ -31,5 +30,10 @@ def only(snap: Snapshot, rows: Ints) -> Snapshot:
         held=snap.held[rows],
         ready_at=snap.ready_at[rows],
         changed_at=snap.changed_at[rows],
-        bound=bound or None,
+        bound=_bound(snap.bound, rows) if snap.bound else None,
     )
+
+
+def _bound(bound: Mapping[int, Ints], rows: Ints) -> Mapping[int, Ints] | None:
+    place = {int(row): index for index, row in enumerate(rows)}
+    return {place[row]: most for row, most in bound.items() if row in place} or None

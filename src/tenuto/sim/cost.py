@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from math import inf, log2
 from pathlib import Path
 
@@ -13,12 +14,15 @@ from tenuto.model.cluster import Cluster
 from tenuto.model.columns import Floats, Ints, frozen
 from tenuto.model.cost import Cost
 
+_SECONDS = r"(\d{1,9}(?:\.\d+)?(?:e-?\d{1,2})?)"
+_PAIR = re.compile(rf"{_SECONDS},{_SECONDS}", re.ASCII)
+"""Seconds of a start and of a rescale, whatever the size."""
 LARGE = 256
 """Slots from which on the reference charges a larger base."""
 
 
 def load_cost(text: str, sizes: Ints, cluster: Cluster) -> Cost:
-    """Find a cost model: `default`, `none`, `artifact`, or a JSON file."""
+    """Find a cost model: `default`, `none`, `artifact`, two numbers such as `5,3`, or a JSON file."""
     match text:
         case "default":
             return Cost.by_size(sizes, lambda size: 2.0 + 2.0 * (log2(size) + 1.0))
@@ -27,12 +31,15 @@ def load_cost(text: str, sizes: Ints, cluster: Cluster) -> Cost:
         case "artifact":
             base = 7.0 if cluster.total >= LARGE else 2.0
             return Cost.by_size(sizes, lambda size: base + 2.0 * (log2(size) + 1.0))
+    if (pair := _PAIR.fullmatch(text)) is not None:
+        start, rescale = (frozen(np.full(len(sizes), float(seconds))) for seconds in pair.groups())
+        return Cost(start, rescale, rescale)
     path = Path(text)
     if not path.is_file():
         raise InputInvalid(
             f"no cost model and no file is called {text!r}",
-            remedy="Use default, none, artifact, or a JSON file such as "
-            '{"start": {"1": 4, "8": 10}, "rescale": {"1": 2, "8": 3}}',
+            remedy="Use default, none, artifact, seconds for a start and for a rescale such as 5,3, or a JSON file "
+            'such as {"start": {"1": 4, "8": 10}, "rescale": {"1": 2, "8": 3}}',
         )
     return _read(path, sizes)
 

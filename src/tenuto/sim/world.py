@@ -33,7 +33,9 @@ class World:
         self.arrived = 0
         self.live: Ints = np.empty(0, dtype=np.int64)
         self.layout: Ints = frozen(np.full(workload.cluster.total, IDLE, dtype=np.int64))
-        self.useful = worth_using(workload.rate)
+        # As on the live platform, a size that the whole cluster has not is none, not even in a heuristic.
+        self.rate: Floats = frozen(np.where(workload.sizes <= workload.cluster.total, workload.rate, 0.0))
+        self.useful = worth_using(self.rate)
         self.memory: Any = None
         self.wake_at = np.inf
 
@@ -93,7 +95,7 @@ class World:
             arrived=trace.submitted[live],
             deadline=trace.deadline[live],
             left=self.left[live],
-            rate=workload.rate[live],
+            rate=self.rate[live],
             useful=self.useful[live],
             requested=trace.requested[live],
             held=self.held[live],
@@ -133,7 +135,7 @@ class World:
             return
         level = int(np.searchsorted(self.workload.sizes, slots))
         self.last_size[number] = slots
-        self.speed[number] = self.workload.rate[number, level]
+        self.speed[number] = self.rate[number, level]
         self.ready_at[number] = self.now + self._seconds(action.kind, level)
         if np.isnan(self.started[number]):
             self.started[number] = self.now
