@@ -40,7 +40,9 @@ class Change:
     @property
     def changed(self) -> bool:
         """Whether there is anything to be written."""
-        return self.job != self.before or bool(self.events) or bool(self.attempts)
+        if self.events or self.attempts:
+            return True
+        return self.job is not self.before and self.job != self.before
 
     def put(self, **fields: Any) -> Change:
         """Change the record."""
@@ -67,26 +69,52 @@ class Change:
             change = change.put(ended_at=self.at)
         return change.tell("phase", actor=actor, before=old.value, after=phase.value, reason=message)
 
-    def take(self, slots: Mapping[str, tuple[int, ...]], speed: float, ready_at: float) -> Change:
-        """Hold other slots from now on, in a new generation; they make progress from `ready_at` on."""
+    def take(
+        self, places: Mapping[str, tuple[int, ...]], speed: float, ready_at: float, *, beside: bool = False
+    ) -> Change:
+        """Have other places from now on, in a new generation; they make progress from `ready_at` on.
+
+        They are slots that it holds, or seats `beside` them.
+        """
         job = self._paid_off().job
         return self.put(
-            slots=dict(slots),
+            slots={} if beside else dict(places),
+            seats=dict(places) if beside else {},
             generation=job.generation + 1,
             ran_for=job.ran_for,
+            slot_seconds=job.slot_seconds,
             progress=self._anchor(speed=speed, ready_at=ready_at, changed_at=self.at),
         )
 
-    def release(self) -> Change:
-        """Hold no slots any more."""
+    def keep_seats(self) -> Change:
+        """Hold as slots from now on what were seats; the workers there go on, and so does the generation."""
         job = self._paid_off().job
-        if not job.slots:
+        return self.put(
+            slots=dict(job.seats),
+            seats={},
+            ran_for=job.ran_for,
+            progress=self._anchor(changed_at=self.at),
+        )
+
+    def release(self) -> Change:
+        """Have no place any more."""
+        job = self._paid_off().job
+        if not job.places:
             return self
         # Who rescales in place is told to leave by an order of its own, which must be newer than the last one.
         generation = job.generation + job.spec.in_place
         anchor = self._anchor(speed=0.0, changed_at=self.at)
         return self.put(
-            slots={}, members=(), generation=generation, ran_for=job.ran_for, port=None, progress=anchor
+            slots={},
+            seats={},
+            members=(),
+            generation=generation,
+            ran_for=job.ran_for,
+            slot_seconds=job.slot_seconds,
+            idle_since=None,
+            shrunk=False,
+            port=None,
+            progress=anchor,
         )
 
     def end(self, ending: Ending) -> Change:
@@ -114,17 +142,19 @@ class Change:
 
     def _paid_off(self) -> Change:
         """Count the time of the present generation."""
-        if not self.job.slots:
+        if not self.job.places:
             return self
-        return self.put(ran_for=ran_for(self.job, self.at))
+        ran = ran_for(self.job, self.at)
+        held = sum(map(len, self.job.slots.values()))
+        return self.put(ran_for=ran, slot_seconds=self.job.slot_seconds + held * (ran - self.job.ran_for))
 
     def _anchor(self, **fields: float) -> Progress:
         return replace(self.job.progress, left=self.left, as_of=self.at, **fields)
 
 
 def ran_for(job: Job, now: float) -> float:
-    """Seconds with slots, over all generations."""
-    return job.ran_for + (max(now - job.progress.changed_at, 0.0) if job.slots else 0.0)
+    """Seconds with slots, or seats beside them, over all generations."""
+    return job.ran_for + (max(now - job.progress.changed_at, 0.0) if job.places else 0.0)
 
 
 def counted(workers: int) -> str:
@@ -133,5 +163,5 @@ def counted(workers: int) -> str:
 
 
 def allocation(slots: Mapping[str, tuple[int, ...]]) -> str:
-    """Slots for people: `node-0:1,node-1:2`."""
+    """Slots or seats for people: `node-0:1,node-1:2`."""
     return ",".join(f"{node}:{len(numbers)}" for node, numbers in sorted(slots.items()) if numbers)

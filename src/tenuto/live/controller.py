@@ -10,28 +10,36 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import inf, isfinite
 from threading import Event as Flag
+from time import perf_counter
 from typing import Any
 
 from tenuto.engines.base import Engine, Observation, TermRefused
+from tenuto.engines.launch import Defaults
 from tenuto.forecast.pauses import rescale_charge
 from tenuto.forecast.picture import Scene
 from tenuto.live.agenda import next_moment
+from tenuto.live.beside import beside
 from tenuto.live.change import CONTROLLER
 from tenuto.live.commit import Draft, Written, commit
 from tenuto.live.crews import crews
 from tenuto.live.decide import Ruling, decide
+from tenuto.live.idle import Idleness
 from tenuto.live.leadership import Leadership, LeadershipLost, claim, release, renew
 from tenuto.live.learn import Learner
 from tenuto.live.loop import Loop
 from tenuto.live.mirror import Meter, Mirror, Records
-from tenuto.live.orders import orders
+from tenuto.live.onlooker import Nobody, Onlooker
+from tenuto.live.orders import Muster
 from tenuto.live.policy_in_force import PolicyInForce, Trouble, rules_of
 from tenuto.live.reconcile import News, Watch, reconcile
 from tenuto.live.rule import rule
-from tenuto.live.stakes import Stakes, ground, stakes
+from tenuto.live.seats import House
+from tenuto.live.stakes import Ground, Stakes, ground, same, stakes
+from tenuto.live.standing import Standing
 from tenuto.live.walk import ask_again
 from tenuto.model.event import Event
 from tenuto.model.phase import ENDED, PLACED, Phase
+from tenuto.monitor.usage import GpuUses
 from tenuto.policy.base import Policy
 from tenuto.settings import Settings
 from tenuto.store.base import Store, StoreUnavailable, Tx
@@ -51,13 +59,20 @@ class Controller:
         *,
         holder: str = CONTROLLER,
         force: bool = False,
+        uses: GpuUses | None = None,
+        onlooker: Onlooker | None = None,
     ) -> None:
-        """With `force` another controller's lease is not waited for: its process is known to be gone."""
+        """With `force` another controller's lease is not waited for: its process is known to be gone.
+
+        `uses` tells of GPUs that nobody uses; without it no job counts as idle.
+        """
         self.settings = settings or Settings()
         self._store, self._engine, self._clock = store, engine, clock
         self._holder, self._force = holder, force
+        self._onlooker = onlooker or Nobody()
         self._leadership: Leadership | None = None
         self._policies = PolicyInForce()
+        self._idleness = Idleness(self.settings.idle, uses)
 
     def tick(self) -> bool:
         """Look, decide, act; False if something changed meanwhile, so that it should be done again at once.
@@ -70,10 +85,14 @@ class Controller:
         records = self._store.read(self._recorded)  # 3 what is recorded
         seen = self._without_removed(seen, records)
         left = self._meter.advance(records.jobs.values(), now)
-        watch = replace(self._watch, orders=self._wanted or ())
-        news = reconcile(records, seen, left, now, watch)  # 4 what has happened meanwhile
+        watch = replace(self._watch, orders=self._ordered)
+        news = reconcile(
+            records, seen, left, now, watch, self._standing.look
+        )  # 4 what has happened meanwhile
         news = self._asked_anew(self._measured(news, now))
+        news = replace(news, changes=self._idleness.look(news.changes, news.sight, now))
         draft, ruling = self._decide(news, records, now)  # 5 one frozen picture; decide, place, check
+        draft = self._beside(draft, records)
         written = self._write(draft, records, leadership)  # 6 publish, except what is stale
         self._remember(ruling, written, records)
         self._act(written, records, news, leadership)  # 7 want these workers, and only these
@@ -117,6 +136,8 @@ class Controller:
     def _begin(self, now: float) -> None:
         """Know nothing but what is stored."""
         self._meter = Meter()
+        self._standing = Standing()
+        self._muster = Muster()
         self._learner = Learner(self.settings.learning)
         self._watch = Watch(self.settings.nodes.timeout, now)
         self._trouble = Trouble()
@@ -126,9 +147,10 @@ class Controller:
         self._wake_at = inf
         self._decided_at = -inf
         self._decided_on: Stakes | None = None
-        self._ground: Stakes | None = None
+        self._ground: Ground | None = None
         self._fitted_nowhere: dict[str, int] = {}
         self._wanted: tuple[WorkerOrder, ...] | None = None
+        self._ordered: dict[WorkerId, WorkerOrder] = {}
         self._together: tuple[CrewOrder, ...] = ()
         self._unrecorded: dict[WorkerId, WorkerSeen] = {}
         self._next_moment = inf
@@ -163,6 +185,7 @@ class Controller:
         self._known_nodes = frozenset(records.nodes)
         for name in removed:
             self._engine.forget_node(name)
+            self._idleness.forget(name)
         if not removed:
             return seen
         nodes = {name: node for name, node in seen.nodes.items() if name not in removed}
@@ -173,6 +196,8 @@ class Controller:
         within = sum(len(node.slots) for node in news.nodes.values())
         changes = dict(news.changes)
         for job, change in news.changes.items():
+            if not self._learner.concerns(change.job):
+                continue
             changes[job] = self._learner.paced(change)
             after = self._learner.note(change.job, news.sight.present(change.job).values(), now, within)
             if after is not None:
@@ -200,6 +225,7 @@ class Controller:
     def _decide(self, news: News, records: Records, now: float) -> tuple[Draft, Ruling | None]:
         if not self._is_due(news, records, now):
             return Draft(news, news.changes), None
+        begun = perf_counter()
         try:
             policy = self._policies.find(records.scheduling, records.tuning)
             news, ruling = self._rule(news, records, policy, now)
@@ -209,6 +235,7 @@ class Controller:
                 return Draft(news, news.changes), None
             return Draft(news, news.changes, events=(self._told(records, now),)), None
         self._trouble.over()
+        self._onlooker.ruled(perf_counter() - begun)
         wake_at = ruling.round.wake_at + ruling.picture.epoch
         meta = {
             "memory": {"policy": policy.name, "value": memory},
@@ -216,13 +243,25 @@ class Controller:
         }
         return Draft(news, decide(news.changes, ruling), meta), ruling
 
+    def _beside(self, draft: Draft, records: Records) -> Draft:
+        """Give places to those who need no slot, or share one."""
+        news, scheduling = draft.news, records.scheduling
+        if records.draining or len(news.nodes) < scheduling.wait_nodes:
+            return draft
+        house = House(news.sight, self.settings.sharing, self.settings.nodes.cpu_jobs, scheduling.start_cost)
+        return replace(draft, decided=beside(draft.decided, house))
+
     def _is_due(self, news: News, records: Records, now: float) -> bool:
         if records.draining or len(news.nodes) < records.scheduling.wait_nodes or now < self._trouble.until:
             return False
         if now >= self._wake_at or now >= self._next_check(news, records):
             return True
         jobs = (change.job for change in news.changes.values())
-        return stakes(jobs, news.nodes.values(), records) != self._decided_on
+        at_stake = stakes(jobs, news.nodes.values(), records)
+        if self._decided_on is None or not same(at_stake, self._decided_on):
+            return True
+        self._decided_on = at_stake  # the same in newer records, which will be the same objects next time
+        return False
 
     def _next_check(self, news: News, records: Records) -> float:
         """Where jobs tell their steps, a plan that was made by their curves is checked now and then."""
@@ -259,6 +298,7 @@ class Controller:
             news.sight.seen,
             self.settings.learning,
             records.scheduling.max_reconfigs_before_restart,
+            records.past,
         )
         return replace(news, changes=ruled.changes), ruling
 
@@ -296,7 +336,7 @@ class Controller:
                 self._fitted_nowhere[job] = record.revision
         if not written.complete:
             self._decided_on = None
-        if ruling is None or not written.changes:
+        if ruling is None or not (written.complete or written.changes):
             return
         self._memory = ruling.round.memory
         self._wake_at = ruling.round.wake_at + ruling.picture.epoch
@@ -310,10 +350,11 @@ class Controller:
         if written.complete or written.changes:
             everybody = {**records.jobs, **written.jobs}
             jobs = [job for job in everybody.values() if job.phase not in ENDED]
-            sight, where = news.sight, self.settings.store.checkpoints
+            sight = news.sight
+            defaults = Defaults(env=self.settings.workers.env, checkpoints=self.settings.store.checkpoints)
             self._want(
                 leadership,
-                orders(jobs, written.nodes, sight, now, where),
+                self._muster.orders(jobs, written.nodes, sight, now, defaults),
                 crews(jobs, written.nodes, sight, now),
             )
             self._next_moment = next_moment(jobs, written.nodes, news.sight.seen, self._watch, now)
@@ -328,6 +369,7 @@ class Controller:
         except TermRefused as refused:
             raise self._lost(refused) from None
         self._wanted, self._together = wanted, together
+        self._ordered = {order.id: order for order in wanted}
 
     def next_look(self, now: float) -> float:
         """When there will be something to do although nothing happens; at once if it does not lead yet."""
@@ -338,6 +380,7 @@ class Controller:
             self._wake_at if self._wake_at > now else inf,
             self._trouble.until if self._trouble.until > now else inf,
             self._learner.next_look(now),
+            self._idleness.next_look,
             self._leadership.renewal,
         )
 

@@ -8,18 +8,20 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf
 
 import numpy as np
 
 from tenuto.engines.base import Observation
-from tenuto.forecast.ahead import ahead
 from tenuto.forecast.contract import contract_of
+from tenuto.forecast.eta import Eta, etas_seen, look
+from tenuto.forecast.measuring import plan_measuring
+from tenuto.forecast.offers import REFUSALS
 from tenuto.forecast.picture import Picture
 from tenuto.forecast.rates import being_measured
-from tenuto.live.change import Change, allocation
+from tenuto.forecast.spread import Past
+from tenuto.live.change import CONTROLLER, Change, allocation
+from tenuto.live.foretell import foretold, to_foretell
 from tenuto.live.generation import Place, begin
-from tenuto.live.learn import plan_measuring
 from tenuto.live.promise import cause, late_by_plan
 from tenuto.live.workers import SLOTS_TAKEN
 from tenuto.model.job import Contract, Ending, Job, Member
@@ -31,8 +33,9 @@ from tenuto.settings import Learning
 from tenuto.wire.quantities import rfc3339
 
 P = Phase
-FORESIGHT = 100
-"""Rounds that are run ahead for an estimate; who is not done by then gets none."""
+MOST_OFFERED, ROWS_OFFERED = 20, 3000
+"""Refused newcomers of one round for whom offers are sought, and how many times all live jobs may be looked at for it;
+but one always gets them."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ class Ruling:
     learning: Learning = field(default_factory=Learning)
     restart_after: int = 0
     """Rescales in place after which a job is started anew as a whole; 0 for never."""
+    past: Past = field(default_factory=dict)
+    """How far forecasts were off so far."""
 
     @property
     def actor(self) -> str:
@@ -54,19 +59,23 @@ class Ruling:
         return f"policy:{self.policy.name}"
 
     @cached_property
-    def estimates(self) -> Mapping[int, float]:
-        """When newcomers that are promised nothing may be done, by number, in the snapshot's time."""
-        numbers = self.picture.snapshot.number.tolist()
-        hopeful = {
-            number
-            for number, verdict in self.round.verdicts.items()
-            if verdict.promised is None and not verdict.refused
-        }
-        rows = [row for row, number in enumerate(numbers) if number in hopeful]
-        if not rows:
+    def forecasts(self) -> Mapping[int, Eta]:
+        """When those will be done who are answered or first get slots in this round, by number."""
+        rows = {job.number: row for row, job in enumerate(self.picture.jobs)}
+        news = to_foretell({job.number: job for job in self.picture.jobs}, self.round)
+        if not news:
             return {}
-        seen = ahead(self.picture.snapshot, self.policy, watch=rows, rounds=FORESIGHT)
-        return {numbers[row]: float(seen.finish[row]) for row in rows if seen.finish[row] < inf}
+        wanted = sorted(rows[number] for number in news)
+        seen = look(self.picture.snapshot, self.policy, wanted, self.round)
+        found = etas_seen(self.picture, seen, self.past, wanted)
+        return {self.picture.jobs[row].number: found[self.picture.jobs[row].id] for row in wanted}
+
+    @cached_property
+    def offered(self) -> frozenset[int]:
+        """For whom of those who get no promise it is found out what could be had instead: nobody shall wait long."""
+        most = max(1, min(MOST_OFFERED, ROWS_OFFERED // max(len(self.picture.jobs), 1)))
+        refused = (number for number, verdict in self.round.verdicts.items() if verdict.why in REFUSALS)
+        return frozenset(sorted(refused)[:most])
 
 
 def decide(changes: Mapping[str, Change], ruling: Ruling) -> dict[str, Change]:
@@ -85,6 +94,8 @@ def decide(changes: Mapping[str, Change], ruling: Ruling) -> dict[str, Change]:
             ports |= {change.job.port or 0}
         if verdict is not None and change.job.phase is P.SUBMITTED:
             change = _waits(change, ruling)
+        answered = verdict is not None and not verdict.refused
+        change = foretold(change, ruling.forecasts.get(job.number), answered=answered)
         after[job.id] = _at_risk(change, ruling)
     return after
 
@@ -124,8 +135,10 @@ def _answered(change: Change, row: int, verdict: Verdict, ruling: Ruling) -> Cha
     if being_measured(job) and not verdict.refused:
         told = plan_measuring(job, change.at, ruling.picture.snapshot.cluster.total, ruling.learning)
     else:
-        estimate = ruling.estimates.get(job.number)
-        told = contract_of(ruling.picture, ruling.policy, row, verdict, estimate)
+        eta = ruling.forecasts.get(job.number)
+        finish = None if eta is None or eta.finish is None else eta.finish - ruling.picture.epoch
+        offering = job.number in ruling.offered
+        told = contract_of(ruling.picture, ruling.policy, row, verdict, finish, offering=offering)
     change = change.put(contract=told).tell(
         "verdict",
         actor=ruling.actor,
@@ -172,6 +185,9 @@ def _placed(
     slots = ruling.picture.named(action.slots)
     if slots == job.slots:
         return change
+    if slots == job.seats:  # those whose guest it was have gone
+        change = change.keep_seats().put(message=f"runs on {allocation(slots)}, now its own")
+        return _told_size(change, job, ruling)
     level = int(np.searchsorted(snap.sizes, len(action.slots)))
     cost = {
         ActionKind.START: snap.cost.start,
@@ -182,7 +198,7 @@ def _placed(
     place = Place(slots, float(snap.rate[row, level]), change.at + float(cost[level]), staying)
     change = begin(change, place, ruling.nodes, ruling.seen, taken).put(reconfigs=reconfigs)
     phase = P.RESCALING if job.phase in PLACED else P.STARTING
-    message = f"{'continues' if job.slots else 'starts'} on {allocation(slots)}"
+    message = f"{'continues' if job.places else 'starts'} on {allocation(slots)}"
     return _told_size(change.move(phase, action.kind.value, message, ruling.actor), job, ruling)
 
 
@@ -199,8 +215,8 @@ def _told_size(change: Change, before: Job, ruling: Ruling) -> Change:
     return change.tell(
         "scaled",
         actor=actor,
-        before=allocation(before.slots),
-        after=allocation(change.job.slots),
+        before=allocation(before.places),
+        after=allocation(change.job.places),
         reason=reason,
         data={"workers": change.job.workers, "generation": change.job.generation},
     )
@@ -210,12 +226,14 @@ def _whose_doing(before: Job, after: Job, policy: str) -> tuple[str, str]:
     """Who is behind a change of slots, and why: a user, a failure, or the policy."""
     if not after.slots:
         return policy, "gave its slots to others"
-    if not before.slots and before.why in SLOTS_TAKEN:
+    if not before.places and before.why in SLOTS_TAKEN:
         return policy, before.message
     pin = before.pin
     if pin is not None and (pin.nodes or before.workers != pin.workers):
         user = before.actor or "a user"
         return user, f"pinned by {user}"
+    if before.shrunk and after.workers < before.workers:
+        return CONTROLLER, "shrunk to its least size, since it does not use its GPUs"
     return policy, "chosen by the policy"
 
 
@@ -236,12 +254,14 @@ def _at_risk(change: Change, ruling: Ruling) -> Change:
 
 def salvage(
     news: Mapping[str, Change], decided: Mapping[str, Change], stale: Mapping[str, Job | None]
-) -> dict[str, Change]:
+) -> Mapping[str, Change]:
     """What can still be written when some jobs were changed meanwhile (`stale`: their records now; None if gone).
 
     Their own changes are dropped, and so is every placement on a slot that is still held because of that, until
     nothing more has to go. Whoever loses its placement keeps the news about it, and is decided anew.
     """
+    if not stale:
+        return decided
     result = {job: change for job, change in decided.items() if job not in stale}
     still_held = _slots(job for job in stale.values() if job is not None)
     while True:
@@ -258,4 +278,10 @@ def salvage(
 
 
 def _slots(jobs: Iterable[Job]) -> set[tuple[str, int]]:
-    return {(node, slot) for job in jobs for node, slots in job.slots.items() for slot in slots}
+    """The slots that jobs are on; places without GPUs have numbers below those of slots."""
+    return {
+        (node, ~number if job.spec.cpu_only else number)
+        for job in jobs
+        for node, numbers in job.places.items()
+        for number in numbers
+    }

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from tenuto.engines.base import Observation
 from tenuto.engines.launch import launch
+from tenuto.forecast.rates import rate_at
 from tenuto.live.change import Change
-from tenuto.model.job import Member
+from tenuto.model.job import Job, Member
 from tenuto.model.members import next_members
 from tenuto.model.node import Node
 from tenuto.store.base import Attempt
@@ -26,6 +27,8 @@ class Place:
     staying: tuple[Member, ...] = ()
     """Of a job that goes over in place: those who train now; they go on where their slots are among these. Without
     them the job is started as a whole, once the last worker of today has gone."""
+    beside: bool = False
+    """The places are not slots that it holds, but seats beside them."""
 
 
 def begin(
@@ -34,7 +37,7 @@ def begin(
     """Hold these slots in a new generation; `taken` are ports that somebody else is about to use."""
     if change.job.spec.in_place and not place.staying:
         change = change.release()  # in two steps: all leave, then all are new
-    change = change.take(place.slots, place.speed, place.ready_at)
+    change = change.take(place.slots, place.speed, place.ready_at, beside=place.beside)
     if change.job.spec.in_place:
         change = _with_members(change, place, nodes)
     else:
@@ -53,6 +56,11 @@ def begin(
         if order.id.generation == job.generation
     )
     return change.note(*starts)
+
+
+def speed_at(job: Job, workers: int) -> float:
+    """Steps per second by the curve, until a round decides."""
+    return rate_at(job.curve, workers)[0] if job.curve else (job.pace or 1.0) * workers
 
 
 def _with_members(change: Change, place: Place, nodes: Mapping[str, Node]) -> Change:

@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tenuto.engines.launch import member_ids
-from tenuto.forecast.rates import rate_at
 from tenuto.live.change import Change, allocation, counted
-from tenuto.live.generation import Place, begin
+from tenuto.live.generation import Place, begin, speed_at
 from tenuto.live.sight import Sight, done
 from tenuto.live.workers import (
     believe,
@@ -90,7 +89,7 @@ def _all_train(job: Job, present: Mapping[WorkerId, WorkerSeen], sight: Sight) -
     (generation,) = joined
     # Not its number tells: a plan that was taken back before anybody followed it leaves the group as it was, and who
     # is to leave may still be in the group that newcomers have joined.
-    others = (worker for worker in sight.seen.workers if worker.job == job.id and worker not in present)
+    others = (worker.id for worker in sight.shown(job.id) if worker.id not in present)
     return bool(generation) and all(sight.joined(worker) != generation for worker in others)
 
 
@@ -168,11 +167,11 @@ def _go_on(change: Change, gone: Mapping[Member, _Gone], sight: Sight, schedulin
     if not _anybody_lives(job, staying, sight) or left < job.spec.min_workers:
         what = first.what if first.lost else f"{first.what}; too few would be left"
         return requeue(change, first.why, f"{what}; it is started again")
-    speed = job.progress.speed if left == job.workers else _speed(job, left)
-    place = Place(slots, speed, change.at + scheduling.rescale_cost, staying)
+    speed = job.progress.speed if left == job.workers else speed_at(job, left)
+    place = Place(slots, speed, change.at + scheduling.rescale_cost, staying, beside=bool(job.seats))
     change = begin(change, place, sight.nodes, sight.seen)
     change = change.move(P.RESCALING, first.why, f"{first.what}; goes on with {counted(len(staying))}")
-    return change if slots == job.slots else _told_size(change, job, first.what)
+    return change if slots == job.places else _told_size(change, job, first.what)
 
 
 def _told_losses(change: Change, gone: Mapping[Member, _Gone]) -> Change:
@@ -186,8 +185,8 @@ def _told_size(change: Change, before: Job, reason: str) -> Change:
     job = change.job
     return change.tell(
         "scaled",
-        before=allocation(before.slots),
-        after=allocation(job.slots),
+        before=allocation(before.places),
+        after=allocation(job.places),
         reason=reason,
         data={"workers": job.workers, "generation": job.generation},
     )
@@ -205,8 +204,3 @@ def _anybody_lives(job: Job, staying: tuple[Member, ...], sight: Sight) -> bool:
     ids = dict(zip(job.members, member_ids(job), strict=True))
     workers = (shown.get(ids[member]) for member in staying)
     return any(worker is None or worker.state is not WorkerState.EXITED for worker in workers)
-
-
-def _speed(job: Job, workers: int) -> float:
-    """Steps per second by the curve, until a round decides."""
-    return rate_at(job.curve, workers)[0] if job.curve else (job.pace or 1.0) * workers

@@ -17,10 +17,11 @@ from math import inf
 
 from tenuto.forecast.contract import estimated_anew
 from tenuto.forecast.measured import CURVES, Paces, Stretch, paces_key, refined
+from tenuto.forecast.measuring import plan_measuring
 from tenuto.forecast.profiles import with_profile
-from tenuto.forecast.rates import being_measured, next_to_measure, sizes_to_measure
+from tenuto.forecast.rates import being_measured, next_to_measure
 from tenuto.live.change import Change
-from tenuto.model.job import Contract, Ending, Job, Reply
+from tenuto.model.job import Ending, Job
 from tenuto.model.phase import PLACED, Phase
 from tenuto.settings import Learning
 from tenuto.store.base import Tx
@@ -70,23 +71,6 @@ class Track:
 def _is_unknown(job: Job) -> bool:
     """Whether a job runs of which nobody knows how fast it is."""
     return not job.curve and not being_measured(job) and job.phase in PLACED and not job.spec.epochs
-
-
-def plan_measuring(job: Job, now: float, within: int, settings: Learning) -> Contract:
-    """The first answer to a job whose curve must be measured: when the firm answer will be given.
-
-    `within` is the number of slots of the cluster.
-    """
-    todo = [size for size in sizes_to_measure(job, within) if size not in job.curve]
-    sizes = ", ".join(map(str, todo)) or "no"
-    workers = "1 worker" if todo == [1] else f"{sizes} workers" + (" in turn" if len(todo) > 1 else "")
-    return Contract(
-        reply=Reply.MEASURING,
-        why="curve_unknown",
-        message=f"measuring: runs on {workers} without a promise; then its deadline is answered",
-        answered_at=now,
-        firm_at=now + settings.patience * max(len(todo), 1),
-    )
 
 
 def note_steps(track: Track | None, job: Job, seen: Iterable[WorkerSeen], now: float) -> Track:
@@ -177,6 +161,10 @@ class Learner:
             else self._paces.get(job.id, {})
             for job in wanted
         }
+
+    def concerns(self, job: Job) -> bool:
+        """Whether there is anything to learn about a job, or was."""
+        return not job.curve or being_measured(job) or job.id in self._tracks
 
     def paced(self, change: Change) -> Change:
         """Reckon with the pace that a job without a curve has shown; other sizes in proportion."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Callable
 from threading import Event as Flag
+from time import perf_counter
 from typing import Any, Protocol
 
 from tenuto.engines.base import Engine
 from tenuto.live.leadership import LeadershipLost
 from tenuto.live.mirror import scheduling_in, tuning_in
+from tenuto.live.onlooker import AGAIN, DONE, FAILED, STANDBY, STORE, Nobody, Onlooker
 from tenuto.live.policy_in_force import PolicyInForce, rules_of
 from tenuto.settings import Settings
 from tenuto.sim.loop import warm_up
@@ -18,6 +21,10 @@ from tenuto.store.base import Store, StoreUnavailable
 LOG = logging.getLogger("tenuto.live")
 SHORTEST = 0.02
 """Seconds between two ticks, so that what happens at the same time is looked at once."""
+REST = 0.5
+"""Of a tick's own time, how much passes at least before the next one: the interpreter belongs to requests as well, and
+the more newcomers a tick answers at once, the less each of them costs."""
+LONGEST_REST = 0.5
 LISTENS_EVERY = 0.25
 """Seconds after which a stop is noticed at the latest."""
 LONGEST = 2.0
@@ -54,10 +61,19 @@ class Ticking(Protocol):
 class Loop:
     """Runs a controller in the thread that calls `run`."""
 
-    def __init__(self, controller: Ticking, store: Store, engine: Engine, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        controller: Ticking,
+        store: Store,
+        engine: Engine,
+        clock: Callable[[], float],
+        onlooker: Onlooker | None = None,
+    ) -> None:
         self._controller, self._store, self._engine, self._clock = controller, store, engine, clock
+        self._onlooker = onlooker or Nobody()
         self._bell = Flag()
         self._failures = 0
+        self._rest = SHORTEST
         self._looked_at = 0.0
 
     def run(self, stop: Flag) -> None:
@@ -66,6 +82,7 @@ class Loop:
         try:
             self._say("compiling")
             self._warm_up()
+            _stay_for_good()
             self._say("deciding")
             self._looked_at = self._clock()
             while not stop.is_set():
@@ -90,26 +107,34 @@ class Loop:
 
     def _turn(self) -> float:
         """One tick, whatever comes of it; returns for how many seconds to wait if no bell rings."""
+        begun, exactly = self._clock(), perf_counter()
+        outcome = FAILED
         try:
             complete = self._controller.tick()
+            outcome = DONE if complete else AGAIN
         except LeadershipLost as lost:
             LOG.info("standing by: %s", lost)
+            outcome = STANDBY
             return STANDS_BY
         except StoreUnavailable as problem:
             LOG.warning("the store takes no writes, workers go on: %s", problem)
+            outcome = STORE
             return STANDS_BY
         except Exception:
             LOG.exception("a tick failed; workers go on as they are")
             self._failures += 1
             self._bell.clear()
             return min(2.0**self._failures, LONGEST_BACKOFF)
+        finally:
+            self._onlooker.ticked(outcome, perf_counter() - exactly, self._clock())
         self._failures = 0
         now = self._clock()
+        self._rest = min(max(REST * (now - begun), SHORTEST), LONGEST_REST)
         return min(max(self._controller.next_look(now) - now, 0.0), LONGEST) if complete else 0.0
 
     def _wait(self, stop: Flag, seconds: float) -> None:
-        stop.wait(SHORTEST)
-        left = seconds - SHORTEST
+        stop.wait(self._rest)
+        left = seconds - self._rest
         # After a failure of our own a bell must not lead to the next one at once.
         while left > 0.0 and not stop.is_set() and (self._failures or not self._bell.is_set()):
             part = min(left, LISTENS_EVERY)
@@ -142,3 +167,9 @@ class Loop:
             act()
         except StoreUnavailable as problem:
             LOG.warning("not written down: %s", problem)
+
+
+def _stay_for_good() -> None:
+    """Let no later collection of garbage look at what was imported and compiled: that alone takes 0.1 s each time."""
+    gc.collect()
+    gc.freeze()

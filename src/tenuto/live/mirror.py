@@ -12,6 +12,7 @@ from math import inf
 from typing import Any
 
 from tenuto.forecast.pauses import PAUSES
+from tenuto.forecast.spread import Past, past_in
 from tenuto.live.sight import belongs, worker_of
 from tenuto.model.job import Job, Progress
 from tenuto.model.node import Node
@@ -34,7 +35,7 @@ class Meter:
         for job in jobs:
             progress = job.progress
             anchor, left = self._known.get(job.id, (None, 0.0))
-            if anchor == progress:
+            if anchor is progress or anchor == progress:
                 known[job.id] = (progress, _worked(left, self._at, now, progress))
             else:
                 known[job.id] = (progress, _worked(progress.left, progress.as_of, now, progress))
@@ -68,6 +69,8 @@ class Records:
     epoch: float | None = None
     pauses: Mapping[str, Sequence[float]] = field(default_factory=dict)
     """What rescales in place were measured to cost."""
+    past: Past = field(default_factory=dict)
+    """How far forecasts were off so far."""
 
 
 class Mirror:
@@ -77,54 +80,84 @@ class Mirror:
         self._default = default
         self._revision = 0
         self._jobs: dict[str, Job] = {}
+        """In the order of their numbers: later ones are higher."""
+        self._followers: set[str] = set()
+        """Jobs that were told to wait for another."""
         self._attempts: dict[str, dict[WorkerId, Attempt]] = {}
+        self._listed: dict[str, Sequence[Attempt]] = {}
+        """The same as rounds want them."""
+        self._records: Records | None = None
+        self._past: Past = {}
 
     def refresh(self, tx: Tx) -> Records:
         """Catch up with the store."""
+        if self._records is not None and self._records.revision == tx.revision:
+            return self._records
         self._read_jobs(tx)
         self._revision = tx.revision
-        jobs = dict(sorted(self._jobs.items(), key=lambda item: item[1].number))
+        self._records = self._everything(tx)
+        return self._records
+
+    def _everything(self, tx: Tx) -> Records:
         return Records(
             revision=tx.revision,
-            jobs=jobs,
+            jobs=dict(self._jobs),
             nodes={node.name: node for node in tx.nodes()},
-            attempts={job: list(attempts.values()) for job, attempts in self._attempts.items() if attempts},
-            before=_predecessors(tx, jobs.values()),
+            attempts=dict(self._listed),
+            before=_predecessors(tx, (self._jobs[id_] for id_ in self._followers)),
             scheduling=scheduling_in(tx, self._default),
             tuning=tuning_in(tx),
             draining=bool(tx.meta("draining")),
             epoch=tx.meta("epoch"),
             pauses=tx.meta(PAUSES) or {},
+            past=self._past,
         )
 
     def learn_attempts(self, attempts: Iterable[Attempt]) -> None:
         """Remember what was just committed."""
+        touched = set()
         for attempt in attempts:
             if attempt.job in self._jobs:
                 self._attempts.setdefault(attempt.job, {})[worker_of(attempt)] = attempt
+                touched.add(attempt.job)
+        self._listed |= {job: list(self._attempts[job].values()) for job in touched}
 
     def _read_jobs(self, tx: Tx) -> None:
         first = self._revision == 0
+        learned = first
         for job in tx.live_jobs() if first else tx.jobs_since(self._revision):
             if job.phase in ENDED:
                 self._forget(job.id)
+                learned = True
                 continue
             if job.id not in self._jobs:
-                self._attempts[job.id] = {worker_of(one): one for one in tx.attempts(job.id)}
-            self._jobs[job.id] = job
-            self._attempts[job.id] = {
-                worker: attempt
-                for worker, attempt in self._attempts[job.id].items()
-                if attempt.ended_at is None
-                or attempt.generation >= job.generation - 1
-                or belongs(job, worker)
-            }
+                # A job that was never started has none to look for.
+                known = tx.attempts(job.id) if job.generation else ()
+                self._attempts[job.id] = {worker_of(one): one for one in known}
+            self._learn(job)
         for gone in () if first else tx.removed_since(self._revision):
             self._forget(gone)
+        if learned:  # it is written with the ends of jobs only
+            self._past = past_in(tx.meta)
+
+    def _learn(self, job: Job) -> None:
+        self._jobs[job.id] = job
+        if job.spec.after is not None:
+            self._followers.add(job.id)
+        else:
+            self._followers.discard(job.id)
+        attempts = self._attempts[job.id]
+        for worker, attempt in list(attempts.items()):
+            old = attempt.ended_at is not None and attempt.generation < job.generation - 1
+            if old and not belongs(job, worker):
+                del attempts[worker]
+        self._listed[job.id] = list(attempts.values())
 
     def _forget(self, job: str) -> None:
         self._jobs.pop(job, None)
+        self._followers.discard(job)
         self._attempts.pop(job, None)
+        self._listed.pop(job, None)
 
 
 def waits_for(job: Job) -> str:

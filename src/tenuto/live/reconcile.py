@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from tenuto.engines.base import NodeSeen, Observation
 from tenuto.live.change import CONTROLLER, Change
@@ -12,7 +13,9 @@ from tenuto.live.sight import Sight
 from tenuto.live.walk import walk
 from tenuto.model.event import Event
 from tenuto.model.node import Node, NodeState
-from tenuto.wire.worker import WorkerOrder
+from tenuto.wire.worker import WorkerId, WorkerOrder
+
+Look: TypeAlias = Callable[[Change, Sight, Records], Change]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,7 @@ class Watch:
 
     timeout: float
     since: float
-    orders: tuple[WorkerOrder, ...] = ()
+    orders: Mapping[WorkerId, WorkerOrder] = field(default_factory=dict)
 
     def patience_ends(self, node: NodeSeen | None) -> float:
         """When a node will have been silent for too long; only the time counts in which we listened."""
@@ -43,14 +46,17 @@ class News:
 
 
 def reconcile(
-    records: Records, seen: Observation, left: Mapping[str, float], now: float, watch: Watch
+    records: Records,
+    seen: Observation,
+    left: Mapping[str, float],
+    now: float,
+    watch: Watch,
+    look: Look = walk,
 ) -> News:
-    """Compare what is seen with what is recorded."""
+    """Compare what is seen with what is recorded; `look` brings one job up to date."""
     nodes, changed, events = _nodes(records.nodes, seen, now, watch)
     sight = Sight(seen, nodes, _silent(nodes, seen, now, watch), records.attempts, watch.orders)
-    changes = {
-        job.id: walk(Change.of(job, now, left[job.id]), sight, records) for job in records.jobs.values()
-    }
+    changes = {id_: look(Change.of(job, now, left[id_]), sight, records) for id_, job in records.jobs.items()}
     return News(changes, nodes, tuple(changed), tuple(events), sight)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Never
 
 from tenuto.engines.base import Observation
 from tenuto.engines.launch import member_ids
@@ -13,6 +14,8 @@ from tenuto.model.job import Job
 from tenuto.model.node import Node, NodeState
 from tenuto.store.base import Attempt
 from tenuto.wire.worker import WORKER, ExitReason, WorkerId, WorkerOrder, WorkerSeen, WorkerState
+
+_NOBODY: Sequence[Never] = []
 
 
 def worker_of(attempt: Attempt) -> WorkerId:
@@ -38,17 +41,29 @@ class Sight:
     """Nodes that have been silent for longer than they may."""
     attempts: Mapping[str, Sequence[Attempt]]
     """By job: those that may still run, those of its present workers, and those of its last two generations."""
-    orders: tuple[WorkerOrder, ...] = ()
+    orders: Mapping[WorkerId, WorkerOrder] = field(default_factory=dict)
     """What was wanted last."""
 
     @cached_property
     def underway(self) -> Mapping[WorkerId, WorkerOrder]:
         """Workers that were ordered and have not been seen yet: a node may be starting them at this moment."""
+        unseen = set(self.orders).difference(self.seen.workers)
         return {
-            order.id: order
-            for order in self.orders
-            if order.id not in self.seen.workers and order.node in self.nodes and order.node not in self.lost
+            worker: order
+            for worker, order in (self.orders.items() if unseen else ())
+            if worker in unseen and order.node in self.nodes and order.node not in self.lost
         }
+
+    @cached_property
+    def _underway_by_job(self) -> Mapping[str, list[WorkerOrder]]:
+        found: dict[str, list[WorkerOrder]] = defaultdict(list)
+        for worker, order in self.underway.items():
+            found[worker.job].append(order)
+        return found
+
+    def underway_of(self, job: str) -> Sequence[WorkerOrder]:
+        """Those of one job."""
+        return self._underway_by_job.get(job, _NOBODY)
 
     @cached_property
     def _by_job(self) -> Mapping[str, list[WorkerSeen]]:
@@ -57,9 +72,14 @@ class Sight:
             found[worker.id.job].append(worker)
         return found
 
+    def shown(self, job: str) -> Sequence[WorkerSeen]:
+        """All workers of a job that are shown, of whatever generation, wherever."""
+        return self._by_job.get(job, _NOBODY)
+
     def of(self, job: str) -> Sequence[WorkerSeen]:
-        """All workers of a job that are shown, of whatever generation, wherever they can still be believed."""
-        return [worker for worker in self._by_job.get(job, ()) if worker.node not in self.lost]
+        """All workers of a job that are shown wherever they can still be believed."""
+        shown = self.shown(job)
+        return [worker for worker in shown if worker.node not in self.lost] if self.lost else shown
 
     @cached_property
     def lost(self) -> frozenset[str]:
@@ -75,7 +95,7 @@ class Sight:
         for attempt in self.attempts.get(job, ()):
             if attempt.ended_at is None and self.unheard(attempt.node):
                 yield worker_of(attempt), attempt.node
-        yield from ((worker, order.node) for worker, order in self.underway.items() if worker.job == job)
+        yield from ((order.id, order.node) for order in self.underway_of(job))
 
     def anybody(self, job: str) -> bool:
         """Whether any worker of a job may live."""
@@ -89,7 +109,7 @@ class Sight:
         """Whether a worker was started, or is about to be, since the job was last started as a whole."""
         if any(worker.id.generation >= job.oldest for worker in self.of(job.id)):
             return True
-        if any(worker.job == job.id and worker.generation >= job.oldest for worker in self.underway):
+        if any(order.id.generation >= job.oldest for order in self.underway_of(job.id)):
             return True
         return any(
             attempt.generation >= job.oldest and attempt.started_at is not None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tenuto.live.mirror import Records
@@ -10,26 +11,44 @@ from tenuto.model.job import Job
 from tenuto.model.node import Node
 from tenuto.model.phase import PLANNED, Phase
 
-Stakes: TypeAlias = tuple[Any, ...]
-"""Compared with those of the last round, never looked into."""
+Ground: TypeAlias = tuple[Any, ...]
+"""The slots that there are; compared, never looked into."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stakes:
+    """The records that a round has decided on, or would."""
+
+    rules: tuple[Any, ...]
+    ground: Ground
+    jobs: Sequence[Job]
 
 
 def stakes(jobs: Iterable[Job], nodes: Iterable[Node], records: Records) -> Stakes:
-    """Everything about the records that a round could decide differently for; not how workers come up."""
-    return (
-        records.scheduling,
-        dict(records.tuning),
+    """Everything that a round looks at."""
+    return Stakes(
+        (records.scheduling, dict(records.tuning)),
         ground(nodes),
-        [_stake(job) for job in jobs if job.phase in PLANNED and job.ending is None],
+        [job for job in jobs if job.phase in PLANNED and job.ending is None and not job.spec.cpu_only],
     )
 
 
-def ground(nodes: Iterable[Node]) -> Stakes:
+def same(now: Stakes, then: Stakes) -> bool:
+    """Whether a round would decide as before: how workers come up, for instance, is nothing to it."""
+    if len(now.jobs) != len(then.jobs) or (now.rules, now.ground) != (then.rules, then.ground):
+        return False
+    return all(
+        job is before or _stake(job) == _stake(before)
+        for job, before in zip(now.jobs, then.jobs, strict=True)
+    )
+
+
+def ground(nodes: Iterable[Node]) -> Ground:
     """The slots that there are."""
     return tuple((node.name, node.state, len(node.slots)) for node in nodes)
 
 
-def _stake(job: Job) -> Stakes:
+def _stake(job: Job) -> tuple[Any, ...]:
     return (
         job.number,
         job.phase is Phase.SUBMITTED,
@@ -37,6 +56,7 @@ def _stake(job: Job) -> Stakes:
         job.deadline,
         job.urgent,
         job.pin,
+        job.shrunk,
         job.curve,
         None if job.contract is None else (job.contract.reply, job.contract.promised),
     )

@@ -56,7 +56,7 @@ def look_at_places(change: Change, sight: Sight) -> Change:
     job = change.job
     if job.phase not in PLACED or job.ending is not None or sight.finished(job):
         return change
-    for name, slots in sorted(job.slots.items()):
+    for name, slots in sorted(job.places.items()):
         node = sight.nodes.get(name)
         if name in sight.lost and node is not None:
             return lose(change, f"node {name} is lost", ())
@@ -64,13 +64,13 @@ def look_at_places(change: Change, sight: Sight) -> Change:
             return requeue(change, "node_removed", f"node {name} was removed")
         if node.state is NodeState.DRAINING:
             return requeue(change, "node_draining", f"node {name} is being drained")
-        if max(slots, default=-1) >= len(node.slots):
+        if not job.spec.cpu_only and max(slots, default=-1) >= len(node.slots):
             return requeue(change, "slots_gone", f"node {name} came back with fewer slots")
     return change
 
 
 def requeue(change: Change, why: str, message: str) -> Change:
-    """Give the slots back and wait for others."""
+    """Give the places back and wait for others."""
     return change.release().move(P.QUEUED, why, message)
 
 
@@ -119,7 +119,7 @@ def is_to_blame(change: Change, worker: WorkerSeen, sight: Sight) -> bool:
         change.at if worker.ended_at is None else worker.ended_at,
         seen[worker.node].heard_at if worker.node in seen else change.at,
     )
-    return all(name in seen and seen[name].heard_at >= failed_at for name in change.job.slots)
+    return all(name in seen and seen[name].heard_at >= failed_at for name in change.job.places)
 
 
 def fail(change: Change, worker: WorkerSeen, sight: Sight, start_cost: float) -> Change:
@@ -140,7 +140,7 @@ def fail(change: Change, worker: WorkerSeen, sight: Sight, start_cost: float) ->
         return change.end(Ending(phase=P.FAILED, why=why, message=what, exit_code=worker.exit_code))
     pause = min(2.0 ** (failures - 1), LONGEST_BACKOFF)
     begins = change.at + pause
-    place = Place(job.slots, job.progress.speed, begins + start_cost)
+    place = Place(job.places, job.progress.speed, begins + start_cost, beside=bool(job.seats))
     change = begin(change, place, sight.nodes, sight.seen).put(not_before=begins)
     return change.move(P.STARTING, why, f"{what}; it is started again in {pause:g} s")
 
