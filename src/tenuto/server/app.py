@@ -8,18 +8,44 @@ from fastapi import APIRouter, FastAPI, Security
 from fastapi.security import HTTPBearer
 
 import tenuto
-from tenuto.server import cluster, curves, errors, events, jobs, metrics, nodes, policy, scale
+from tenuto.server import (
+    checks,
+    cluster,
+    curves,
+    dry_run,
+    errors,
+    events,
+    explain,
+    health,
+    history,
+    jobs,
+    metrics,
+    nodes,
+    operations,
+    overview,
+    policy,
+    prometheus,
+    report,
+    scale,
+    series,
+    shadows,
+    stream,
+    whatif,
+)
 from tenuto.server import logs as log_pages
 from tenuto.server.auth import NODE, USER, Gate
-from tenuto.server.doors import BodyLimit, Door, KnownHost, KnownToken, SafeHeaders
+from tenuto.server.desk import Desk
+from tenuto.server.doors import BodyLimit, Door, KnownHost, KnownToken, LiveInstead, SafeHeaders
+from tenuto.server.glance import Glance
+from tenuto.server.guests import Guests
+from tenuto.server.latency import Latency
 from tenuto.server.platform import Files, Platform
-from tenuto.server.telling import Paces
-from tenuto.server.waiting import JobBell
+from tenuto.server.straight import StraightToTheStore
 from tenuto.settings import Settings
 from tenuto.store.base import Store
 
 PREFIX = "/api/v1"
-WITHOUT_TOKEN = frozenset({f"{PREFIX}/healthz", f"{PREFIX}/openapi.json"})
+WITHOUT_TOKEN = frozenset({f"{PREFIX}/{page}" for page in ("healthz", "readyz", "openapi.json")})
 _DESCRIPTION = "Elastic deep-learning training that holds its deadlines."
 
 
@@ -33,7 +59,10 @@ def create_app(
     """The server; `routers` are mounted beside the API and look after themselves.
 
     `app.state.platform.bell.close()` sends all who wait for a job home: to be called when the server shall end.
-    `app.state.trouble` may be set to what tells `/healthz` in a sentence that something beside the server is not well.
+    `app.state.trouble` may be set to what tells `/healthz` in a sentence that something beside the server is not well,
+    `app.state.shadows` to what tells how policies fare that decide along (`forecast.shadow.Shown`),
+    `app.state.questions` to what passes questions on to nodes (`server.checks.Asked`), `app.state.origins` to where
+    settings come from, by their names.
     """
     app = FastAPI(
         title="tenuto",
@@ -45,17 +74,29 @@ def create_app(
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,
     )
-    app.state.platform = Platform(store, files, Paces(store), settings, clock, JobBell(store))
+    app.state.platform = Platform.over(store, files, settings, clock)
+    app.state.desk = Desk()
     app.state.trouble = str
+    app.state.shadows = tuple
+    app.state.questions = None
+    app.state.origins = {}
+    app.state.guests = Guests()
+    app.state.glance = Glance(app.state.platform)
+    app.state.pages = prometheus.Pages(app.state.platform, app.state.glance)
     errors.install(app)
     _add_doors(app, Gate(store), settings)
     api = APIRouter(
         prefix=PREFIX, responses=errors.RESPONSES, dependencies=[Security(HTTPBearer(auto_error=False))]
     )
-    for resource in (jobs, scale, log_pages, metrics, curves, events, nodes, policy, cluster):
+    about_jobs = (jobs, scale, log_pages, metrics, series, curves, history, report)
+    about_the_whole = (stream, events, nodes, checks, operations, policy, shadows, cluster, overview)
+    questions = (dry_run, whatif, explain)
+    for resource in (*about_jobs, *about_the_whole, *questions):
         api.include_router(resource.router)
     app.include_router(api)
-    app.include_router(cluster.health_router, prefix=PREFIX, responses=errors.RESPONSES)
+    app.include_router(health.router, prefix=PREFIX, responses=errors.RESPONSES)
+    app.include_router(health.router, include_in_schema=False)  # where those look who know no tenuto
+    app.include_router(prometheus.router)
     for router in routers:
         app.include_router(router)
     return app
@@ -64,16 +105,22 @@ def create_app(
 def _add_doors(app: FastAPI, gate: Gate, settings: Settings) -> None:
     """The last one added is the first one met."""
     most = settings.serving.max_body
+    app.add_middleware(StraightToTheStore, path=f"{PREFIX}/jobs")
+    app.add_middleware(LiveInstead, list_=f"{PREFIX}/events", stream=f"{PREFIX}/events/stream")
     app.add_middleware(BodyLimit, prefix=PREFIX, limit=most)
     app.add_middleware(
         KnownToken,
         gate=gate,
         doors=[
+            Door("", prometheus.PATH, (USER,)),
             Door("POST", rf"{PREFIX}/jobs/[^/]+/metrics", (USER, NODE)),
             Door("", rf"{PREFIX}/.*", (USER,)),
         ],
-        without=WITHOUT_TOKEN,
+        without=WITHOUT_TOKEN | ({prometheus.PATH} if settings.metrics.public else frozenset()),
+        guests=app.state.guests,
     )
-    app.add_middleware(KnownHost, bound_to=settings.serving.host)
+    app.add_middleware(KnownHost, bound_to=settings.serving.host, names=settings.serving.names.split())
     app.add_middleware(errors.Incidents)
     app.add_middleware(SafeHeaders)
+    before_routes = frozenset({f"{PREFIX}/jobs", f"{PREFIX}/events", prometheus.PATH})
+    app.add_middleware(Latency, counts=app.state.platform.counts, fixed=before_routes)

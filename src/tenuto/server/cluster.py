@@ -3,38 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 
 import tenuto
-from tenuto.errors import Told
 from tenuto.model.event import Event
+from tenuto.model.job import Job
 from tenuto.model.node import NodeState
 from tenuto.server.platform import Here, Who
 from tenuto.server.show import moment
 from tenuto.store.base import Tx
 from tenuto.wire.quantities import rfc3339
-from tenuto.wire.replies import ClusterOut, ControllerOut, DownOut, HealthOut, SlotsOut
+from tenuto.wire.replies import ClusterOut, ControllerOut, DownOut, SlotsOut
 
 router = APIRouter(tags=["cluster"])
-health_router = APIRouter(tags=["health"])
-"""What needs no token."""
-
-
-class NotWell(Told):
-    """The server answers, but nobody decides."""
-
-    code = "not_well"
-    http_status = 503
-
-
-@health_router.get("/healthz", response_model=HealthOut)
-async def health(request: Request) -> HealthOut:
-    """Tell that the server answers and decides; needs no token and looks at nothing that takes time."""
-    if trouble := request.app.state.trouble():
-        raise NotWell(trouble, remedy="See the server's log")
-    return HealthOut(status="ok", version=tenuto.__version__)
 
 
 @router.get("/cluster", response_model=ClusterOut)
@@ -51,7 +35,7 @@ def show_cluster(here: Here) -> ClusterOut:
             slots=SlotsOut(
                 total=sum(len(node.slots) for node in nodes),
                 usable=sum(len(node.slots) for node in nodes if node.state is NodeState.ONLINE),
-                used=sum(job.workers for job in tx.live_jobs()),
+                used=len({slot for job in tx.live_jobs() for slot in _slots(job)}),
             ),
             nodes=dict.fromkeys(map(str, NodeState), 0) | Counter(str(node.state) for node in nodes),
             wait_nodes=scheduling.get("wait_nodes", here.settings.scheduling.wait_nodes),
@@ -63,6 +47,13 @@ def show_cluster(here: Here) -> ClusterOut:
         )
 
     return here.store.read(look)
+
+
+def _slots(job: Job) -> Iterator[tuple[str, int]]:
+    """The slots that a job is on, its own or as a guest."""
+    if job.spec.cpu_only:
+        return iter(())
+    return ((node, number) for node, numbers in job.places.items() for number in numbers)
 
 
 def _controller(tx: Tx) -> ControllerOut:

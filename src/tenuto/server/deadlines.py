@@ -7,7 +7,7 @@ from tenuto.model.job import Contract, Job, Reply
 from tenuto.model.phase import OPEN_PROMISES, Phase
 from tenuto.server.scene import View
 
-_GIVES_NONE = "policy_gives_none"
+GIVES_NONE = "policy_gives_none"
 """`model.plan.Why.POLICY_GIVES_NONE`; the deadline then only decides about the order."""
 
 
@@ -15,10 +15,10 @@ def check_promisable(seen: View, deadline: float | None) -> None:
     """Refuse a deadline that cannot be promised, and tell what can."""
     job = seen.job
     assert job is not None
-    if deadline is None or not _must_be_asked(job, deadline):
+    if deadline is None or not must_be_asked(job, deadline):
         return
     answer = _answer(seen, job, deadline)
-    if answer.reply is Reply.ADMITTED or answer.why == _GIVES_NONE:
+    if answer.reply is Reply.ADMITTED or answer.why == GIVES_NONE:
         return
     raise Conflict(
         answer.message.removeprefix(f"{answer.reply}: "),
@@ -28,7 +28,7 @@ def check_promisable(seen: View, deadline: float | None) -> None:
     )
 
 
-def _must_be_asked(job: Job, deadline: float) -> bool:
+def must_be_asked(job: Job, deadline: float) -> bool:
     """Not for jobs that will be answered anyway, nor for more time than was promised."""
     if job.phase is Phase.SUBMITTED or not job.is_planned:
         return False

@@ -15,9 +15,10 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tenuto.errors import TenutoError
-from tenuto.server.auth import Gate
+from tenuto.errors import NotAllowed, TenutoError
+from tenuto.server.auth import USER, Gate
 from tenuto.server.errors import Refused, body_too_large, error_response
+from tenuto.server.guests import Guests
 
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -45,20 +46,22 @@ class KnownHost:
     Otherwise a page from elsewhere could point its own name at this machine and let a browser ask for it.
     """
 
-    def __init__(self, app: ASGIApp, bound_to: str) -> None:
+    def __init__(self, app: ASGIApp, bound_to: str, names: Sequence[str] = ()) -> None:
         self.app = app
         self.checks = is_loopback(bound_to)
+        self.names = {name.lower() for name in names}
+        """Those by which a proxy on this machine is called."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check the header Host."""
         if scope["type"] == "http" and self.checks:
             host = Headers(scope=scope).get("host", "")
             name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
-            if not is_loopback(name):
+            if not is_loopback(name) and name.lower() not in self.names:
                 error = Refused(
                     f"this server is not called {name[:100]!r}",
                     code="host_not_known",
-                    remedy="Call it by 127.0.0.1 or localhost, or let it listen on another address",
+                    remedy="Call it by 127.0.0.1 or localhost, or add the name of a proxy to the setting serving.names",
                 )
                 return await error_response(error)(scope, receive, send)
         return await self.app(scope, receive, send)
@@ -105,9 +108,12 @@ class Door:
 class KnownToken:
     """Let nobody in without a token of the right kind."""
 
-    def __init__(self, app: ASGIApp, gate: Gate, doors: Sequence[Door], without: frozenset[str]) -> None:
+    def __init__(
+        self, app: ASGIApp, gate: Gate, doors: Sequence[Door], without: frozenset[str], guests: Guests
+    ) -> None:
         self.app = app
         self.gate = gate
+        self.guests = guests
         self.doors = doors
         """The first that leads to a path counts."""
         self.without = without
@@ -123,7 +129,11 @@ class KnownToken:
             token = self.gate.remembered(header) or await run_in_threadpool(self.gate.known, header)
             self.gate.check(token, *door.kinds)
         except TenutoError as error:
+            if isinstance(error, NotAllowed):
+                self.guests.stranger(scope)
             return await error_response(error)(scope, receive, send)
+        if token is not None and token.kind == USER:
+            self.guests.came(token.user, scope)
         scope.setdefault("state", {})["token"] = token
         return await self.app(scope, receive, send)
 
@@ -161,3 +171,19 @@ class BodyLimit:
             return message
 
         return await self.app(scope, counted, send)
+
+
+class LiveInstead:
+    """Lead those who ask for a list but take a stream to the stream, as browsers' EventSource does."""
+
+    def __init__(self, app: ASGIApp, list_: str, stream: str) -> None:
+        self.app = app
+        self.list = list_
+        self.stream = stream
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Look at the header Accept."""
+        is_list = scope["type"] == "http" and scope["path"] == self.list and scope["method"] == "GET"
+        if is_list and "text/event-stream" in Headers(scope=scope).get("accept", ""):
+            scope = {**scope, "path": self.stream, "raw_path": self.stream.encode()}
+        return await self.app(scope, receive, send)

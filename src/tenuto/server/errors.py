@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tenuto.errors import TenutoError, Told
+from tenuto.errors import Busy, TenutoError, Told
 from tenuto.wire.problems import Problem, invalid, problems_in
 from tenuto.wire.replies import ErrorOut
 
@@ -29,6 +29,7 @@ CODES = {
         "There is no token, or it is not known here, or it is not for this part of the API.",
     ),
     "not_found": (404, "No job, node or page is called that."),
+    "no_sample": (404, "Nothing was sampled of the node lately."),
     "wrong_method": (405, "The page exists; it takes other methods (header `Allow`)."),
     "conflict": (409, "It cannot be done as things stand."),
     "ambiguous": (409, "The beginning of an id fits several jobs."),
@@ -47,6 +48,9 @@ CODES = {
     "too_large": (413, "The body is larger than the server takes."),
     "input_invalid": (422, "A field must be changed; `field` names it."),
     "internal": (500, "Our mistake; the message holds a number that stands in the server's log."),
+    "busy": (503, "Too many questions are being worked out; ask again in `Retry-After` seconds."),
+    "not_well": (503, "The server answers, but nobody decides."),
+    "not_ready": (503, "The platform takes no work now: it starts, is drained, or its store is away."),
     "store_unavailable": (503, "The store takes no writes now; nothing was changed. Try again."),
 }
 """Every code that the API uses, with its status and meaning. The documentation is compared with this table."""
@@ -69,6 +73,8 @@ def error_response(error: TenutoError) -> JSONResponse:
         code=error.code, message=_sendable(message), remedy=_sendable(error.remedy), field=error.field
     )
     headers = {"WWW-Authenticate": "Bearer"} if error.http_status == 401 else None
+    if isinstance(error, Busy):
+        headers = {"Retry-After": str(error.retry_after)}
     return JSONResponse(body.model_dump(), status_code=error.http_status, headers=headers)
 
 

@@ -40,7 +40,7 @@ def list_events(here: Here, which: Annotated[EventFilter, Query()]) -> Page[Even
     def look(tx: Tx) -> Page[EventOut]:
         found = tx.events(
             EventQuery(
-                job=_id_of(tx, which.job),
+                job=id_of(tx, which.job),
                 node=which.node,
                 kind=which.kind,
                 after=which.after,
@@ -55,7 +55,7 @@ def list_events(here: Here, which: Annotated[EventFilter, Query()]) -> Page[Even
     return here.store.read(look)
 
 
-def _id_of(tx: Tx, ref: str) -> str:
+def id_of(tx: Tx, ref: str) -> str:
     """The id of the job that is meant; of one that was deleted, the id itself."""
     if not ref:
         return ""

@@ -14,6 +14,6 @@ LENGTH = 10
 def new_id(tx: Tx) -> str:
     """An id that no job has, and no name that looks like one."""
     while True:
-        id_ = "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
+        id_ = "".join(ALPHABET[byte % len(ALPHABET)] for byte in secrets.token_bytes(LENGTH))
         if tx.job(id_) is None:
             return id_

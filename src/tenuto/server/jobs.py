@@ -17,11 +17,12 @@ from tenuto.model.phase import ENDED, Phase
 from tenuto.server import wishes
 from tenuto.server.deadlines import check_promisable
 from tenuto.server.find import job_called
+from tenuto.server.outlook import Seen
 from tenuto.server.paging import Limit, Text, cursor_of, number_in
 from tenuto.server.platform import Here, Platform, Who
-from tenuto.server.scene import View, foresee_then_write
-from tenuto.server.show import shown, shown_attempt, shown_jobs
-from tenuto.server.submit import edit_of, resubmit, submit
+from tenuto.server.scene import View, foresee_then_write, view
+from tenuto.server.show import WorkersNow, shown, shown_attempt, shown_job, shown_jobs
+from tenuto.server.submit import edit_of, resubmit, submit_soon
 from tenuto.server.wishes import Asker, Edit
 from tenuto.store.base import JobQuery, Tx
 from tenuto.suggest import did_you_mean
@@ -93,9 +94,9 @@ class Until(StrEnum):
 
 
 @router.post("", status_code=201, response_model=JobOut)
-def submit_job(here: Here, who: Who, job: JobIn, idempotency_key: Key = None) -> JobOut:
+async def submit_job(here: Here, who: Who, job: JobIn, idempotency_key: Key = None) -> JobOut:
     """Submit a job. The answer comes at once; `GET /jobs/{ref}?wait=verdict` waits for what it is answered."""
-    return shown_now(here, submit(here, who, job, idempotency_key))
+    return await submitted(here, who, job, idempotency_key)
 
 
 @router.get("", response_model=Page[JobOut])
@@ -109,7 +110,9 @@ def list_jobs(here: Here, which: Annotated[JobFilter, Query()]) -> Page[JobOut]:
         more = len(found) > which.limit
         return Page(items=shown_jobs(tx, page, now), next=cursor_of(page[-1].number) if more else None)
 
-    return here.store.read(look)
+    seen = outlook(here)
+    found = here.store.read(look)
+    return Page(items=[seen.beside(job) for job in found.items], next=found.next)
 
 
 @router.get("/{ref}", response_model=JobOut)
@@ -122,8 +125,11 @@ async def show_job(
     timeout: Annotated[float, Query(ge=0, le=60, description="Seconds to wait at most.")] = 20.0,
 ) -> JobOut:
     """Show a job, at once or when what is waited for has come."""
+    if wait is None:
+        seen = await run_in_threadpool(outlook, here)
+        return seen.beside((await run_in_threadpool(_look, here, ref))[1])
     job, answer = await run_in_threadpool(_look, here, ref)
-    if wait is None or _has_come(job, wait):
+    if _has_come(job, wait):
         return answer
     return await _waited(here, job.id, wait, timeout)
 
@@ -133,7 +139,7 @@ def _look(here: Platform, ref: str) -> tuple[Job, JobOut]:
 
     def look(tx: Tx) -> tuple[Job, JobOut]:
         job = job_called(tx, ref)
-        return job, shown(tx, job, here.clock())
+        return job, here.outlook.last.beside(shown(tx, job, here.clock()))
 
     return here.store.read(look)
 
@@ -245,13 +251,26 @@ def list_hosts(here: Here, ref: Ref) -> HostsOut:
     def look(tx: Tx) -> list[str]:
         job, slots = job_called(tx, ref), dict[str, int]()
         for node in tx.nodes():
-            if count := len(job.slots.get(node.name, ())):
+            if count := len(job.places.get(node.name, ())):
                 slots[node.address] = slots.get(node.address, 0) + count
         return [host_line(host, count) for host, count in slots.items()]
 
     return HostsOut(lines=here.store.read(look))
 
 
+def outlook(here: Platform) -> Seen:
+    """When jobs will be done, as it is seen now."""
+    return here.outlook.now(here.store.revision(), lambda: here.store.read(lambda tx: view(here, tx)))
+
+
+async def submitted(here: Platform, who: str, job: JobIn, key: str | None) -> JobOut:
+    """Store a job, or find the one that the same key has made, and show it."""
+    made = await submit_soon(here, who, job, key)
+    if made.phase is Phase.SUBMITTED:
+        return shown_job(made, {}, WorkersNow({}), here.clock())
+    return await run_in_threadpool(shown_now, here, made)
+
+
 def shown_now(here: Platform, job: Job) -> JobOut:
     """A job with everything about it, as the API shows it."""
-    return here.store.read(lambda tx: shown(tx, job, here.clock()))
+    return here.store.read(lambda tx: here.outlook.last.beside(shown(tx, job, here.clock())))

@@ -14,16 +14,19 @@ from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from tenuto.errors import NotFound
+from tenuto.errors import Conflict, NotFound
+from tenuto.model.event import Event
 from tenuto.model.job import Job
+from tenuto.model.phase import ENDED
 from tenuto.server.find import job_called
 from tenuto.server.jobs import Ref
 from tenuto.server.paging import Text
-from tenuto.server.platform import Here, Platform
+from tenuto.server.platform import Here, Platform, Who
 from tenuto.server.utf8 import whole_characters
-from tenuto.store.base import Attempt
+from tenuto.store.base import Attempt, Tx
 from tenuto.store.logs import LogStore
-from tenuto.wire.replies import LogPart, LogsOut
+from tenuto.wire.printed import LogPart, LogsOut
+from tenuto.wire.replies import DeletedOut
 from tenuto.wire.worker import WORKER, WorkerId
 
 router = APIRouter(prefix="/jobs", tags=["logs"])
@@ -124,6 +127,29 @@ def _is_complete(here: Platform, worker: WorkerId, attempt: Attempt) -> bool:
         return False
     _, last = here.logs.tail(worker, 1, 200)
     return last.startswith(EXIT_LINE) or here.clock() - attempt.ended_at > LATE
+
+
+@router.delete("/{ref}/logs", response_model=DeletedOut)
+def delete_logs(here: Here, who: Who, ref: Ref) -> DeletedOut:
+    """Delete what a job's workers printed, once it has ended; the job itself stays, and so does every other log."""
+    now = here.clock()
+
+    def act(tx: Tx) -> list[str]:
+        job = job_called(tx, ref)
+        if job.phase not in ENDED:
+            raise Conflict(
+                f"job {job.id} has not ended", code="running", remedy=f"tenuto cancel {job.id} first"
+            )
+        if not here.logs.workers(job.id):
+            return []
+        reason = f"{who} asked for it"
+        tx.add_event(Event(kind="logs", at=now, actor=who, job=job.id, after="deleted", reason=reason))
+        return [job.id]
+
+    gone = here.store.write(act)
+    for job in gone:
+        here.logs.remove(job)
+    return DeletedOut(deleted=gone)
 
 
 @router.get("/{ref}/logs/raw", response_class=StreamingResponse)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from math import isfinite
 from typing import Annotated, Any
 
@@ -41,9 +42,15 @@ def add_metrics(here: Here, ref: Ref, told: MetricsIn) -> WantedOut:
         raise too_early(stream, wanted, new[0]["seq"])
     note_events(here.store, job, stream, new)
     stored = here.files.steps.append(stream, new, skip=told.skip)
+    here.training.note(job, stream, stored, partial(_attempts, here, job))
     if told.teller == WORKER_ITSELF:
         here.paces.note(job, stream, stored)
+        here.counts.told(job.id, stored)
     return WantedOut(next=here.files.steps.wanted(stream))
+
+
+def _attempts(here: Platform, job: Job) -> list[Attempt]:
+    return here.store.read(lambda tx: tx.attempts(job.id))
 
 
 def _worker(job: Job, text: str) -> WorkerId:

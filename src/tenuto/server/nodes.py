@@ -1,21 +1,25 @@
-"""Nodes: list, drain, use again, forget."""
+"""Nodes: list, see what they are doing, drain, use again, forget."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from tenuto.errors import Conflict
+from tenuto.errors import Conflict, NotFound
 from tenuto.model.event import Event
 from tenuto.model.node import Node, NodeState
 from tenuto.server.find import node_called
 from tenuto.server.paging import MOST, Limit, Text, cursor_of, number_in
 from tenuto.server.platform import Here, Platform, Who
 from tenuto.server.show import shown_nodes
+from tenuto.server.usage import age_of, usage_of
 from tenuto.server.wishes import Asker
 from tenuto.store.base import Tx
+from tenuto.wire.overview import NodeSampleOut
+from tenuto.wire.quantities import rfc3339
 from tenuto.wire.replies import DeletedOut, NodeOut, Page
 
 router = APIRouter(prefix="/nodes", tags=["nodes"])
@@ -32,9 +36,7 @@ def list_nodes(here: Here, limit: Limit = MOST, cursor: Text = "") -> Page[NodeO
         found = [node for node in tx.nodes() if node.number > after]
         page = found[:limit]
         more = len(found) > limit
-        return Page(
-            items=shown_nodes(page, tx.live_jobs()), next=cursor_of(page[-1].number) if more else None
-        )
+        return Page(items=_all_shown(here, tx, page), next=cursor_of(page[-1].number) if more else None)
 
     return here.store.read(look)
 
@@ -42,7 +44,40 @@ def list_nodes(here: Here, limit: Limit = MOST, cursor: Text = "") -> Page[NodeO
 @router.get("/{name}", response_model=NodeOut)
 def show_node(here: Here, name: Name) -> NodeOut:
     """Show a node."""
-    return here.store.read(lambda tx: shown_nodes([node_called(tx, name)], tx.live_jobs())[0])
+    return here.store.read(lambda tx: _shown(here, tx, node_called(tx, name)))
+
+
+@router.get("/{name}/sample", response_model=NodeSampleOut)
+def show_sample(here: Here, name: Name) -> NodeSampleOut:
+    """Show a node's newest sample: cores, memory, disks, network, GPUs with their processes."""
+    node = here.store.read(lambda tx: node_called(tx, name))
+    sample = here.files.latest.of(name)
+    if sample is None:
+        raise NotFound(f"there is no sample of node {name}", code="no_sample", remedy=_why_none(here, node))
+    age = age_of(sample, here.clock())
+    return NodeSampleOut(node=name, at=rfc3339(sample.at), age=age, sample=sample)
+
+
+def _why_none(here: Platform, node: Node) -> str:
+    if node.state is NodeState.OFFLINE:
+        return "It is offline: start its supervisor again"
+    if not here.settings.monitor.period:
+        return "Nodes are not sampled: set monitor.period to a number of seconds"
+    return "Nothing was sampled lately; try again in some seconds, or look into its supervisor's log"
+
+
+def _all_shown(here: Platform, tx: Tx, nodes: Sequence[Node]) -> list[NodeOut]:
+    now = here.clock()
+    found = []
+    for node in shown_nodes(nodes, tx.live_jobs(), here.settings.nodes.cpu_jobs):
+        sample = None if node.state == NodeState.OFFLINE else here.files.latest.of(node.name)
+        usage = None if sample is None else usage_of(sample, now)
+        found.append(node.model_copy(update={"usage": usage}))
+    return found
+
+
+def _shown(here: Platform, tx: Tx, node: Node) -> NodeOut:
+    return _all_shown(here, tx, [node])[0]
 
 
 @router.post("/{name}/drain", response_model=NodeOut)
@@ -76,7 +111,7 @@ def _put(here: Platform, who: str, name: str, state: NodeState) -> NodeOut:
                     reason=f"{asker.user} asked for it",
                 )
             )
-        return shown_nodes([node_called(tx, name)], tx.live_jobs())[0]
+        return _shown(here, tx, node_called(tx, name))
 
     return here.store.write(act)
 
@@ -97,7 +132,7 @@ def remove_node(here: Here, who: Who, name: Name) -> DeletedOut:
 
     def act(tx: Tx) -> DeletedOut:
         node = node_called(tx, name)
-        (shown,) = shown_nodes([node], tx.live_jobs())
+        shown = _shown(here, tx, node)
         if shown.jobs and node.state is not NodeState.OFFLINE:
             raise Conflict(
                 f"node {name} still has workers of {', '.join(shown.jobs[:10])}",
@@ -112,4 +147,6 @@ def remove_node(here: Here, who: Who, name: Name) -> DeletedOut:
         )
         return DeletedOut(deleted=[name])
 
-    return here.store.write(act)
+    gone = here.store.write(act)
+    here.files.latest.forget(name)
+    return gone

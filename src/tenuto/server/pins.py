@@ -34,6 +34,13 @@ def pin_of(job: Job, asked: ScaleIn, ground: Ground) -> Pin | None:
     """The pin that a request means; None releases it. Raises if it cannot be."""
     if asked.workers == "auto":
         return None
+    if job.spec.cpu_only:
+        raise Conflict(
+            f"job {job.id} ({job.spec.name}) asks for no GPU, and such jobs have a fixed size",
+            code="out_of_range",
+            remedy="Resubmit it with another number of workers",
+            field="workers",
+        )
     pin = _wanted(job, asked, ground)
     least, most = job.spec.min_workers, job.spec.max_workers
     if not least <= pin.workers <= most:
@@ -95,7 +102,7 @@ def _present(job: Job) -> int:
 def _present_share(job: Job) -> dict[str, int]:
     if job.pin is not None and job.pin.nodes:
         return dict(job.pin.nodes)
-    return {name: len(numbers) for name, numbers in job.slots.items()}
+    return {name: len(numbers) for name, numbers in job.places.items()}
 
 
 def _fits(job: Job, pin: Pin, ground: Ground) -> None:

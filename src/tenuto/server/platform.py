@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import rmtree
 from typing import Annotated
 
 from fastapi import Depends, Request
 
+from tenuto.monitor.latest import LatestSamples
+from tenuto.monitor.prometheus.counts import Counts
+from tenuto.server.ends import RecentEnds
+from tenuto.server.outlook import Outlook
 from tenuto.server.telling import Paces, forget_told
-from tenuto.server.waiting import JobBell
+from tenuto.server.training_series import TrainingSeries
+from tenuto.server.waiting import CommitBell
 from tenuto.settings import Settings
 from tenuto.store.base import Store
 from tenuto.store.logs import LogStore
+from tenuto.store.series.base import SeriesStore
+from tenuto.store.series.memory import MemorySeries
 from tenuto.store.steps import StepStore
 
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What workers leave behind, which is too much for the store."""
+    """What workers leave behind, which is too much for the store; and the server's own log."""
 
     logs: LogStore
     steps: StepStore
+    server_log: Path | None = None
+    series: SeriesStore = field(default_factory=MemorySeries)
+    """Numbers over time."""
+    latest: LatestSamples = field(default_factory=LatestSamples)
+    """What nodes are doing now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +48,17 @@ class Platform:
     settings: Settings
     clock: Callable[[], float]
     """Unix seconds."""
-    bell: JobBell
+    bell: CommitBell
+    outlook: Outlook = field(default_factory=Outlook)
+    ends: RecentEnds = field(default_factory=RecentEnds)
+    counts: Counts = field(default_factory=Counts)
+    training: TrainingSeries = field(kw_only=True)
+
+    @classmethod
+    def over(cls, store: Store, files: Files, settings: Settings, clock: Callable[[], float]) -> Platform:
+        """Everything that follows from these."""
+        training = TrainingSeries(files.series, clock, settings.monitor.minutes)
+        return cls(store, files, Paces(store), settings, clock, CommitBell(store), training=training)
 
     @property
     def logs(self) -> LogStore:
@@ -48,6 +70,7 @@ class Platform:
         streams = self.files.steps.streams(job)
         self.store.write(lambda tx: forget_told(tx, job, streams))
         self.paces.forget(job)
+        self.training.forget(job)
         self.files.logs.remove(job)
         self.files.steps.remove(job)
         # Of jobs that name a directory themselves there is nothing below it.

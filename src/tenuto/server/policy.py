@@ -38,7 +38,7 @@ def set_policy(here: Here, who: Who, wish: PolicyIn) -> PolicyOut:
     asker = Asker(who, here.clock())
 
     def foresee(seen: View) -> tuple[Rule, Rule, Sequence[Breach]]:
-        rule = _wished(seen.rule, wish)
+        rule = wished(seen.rule, wish)
         broken = breaches.foreseen(seen, seen.with_rule(rule))
         if not wish.force:
             breaches.refuse(broken)
@@ -54,7 +54,7 @@ def set_policy(here: Here, who: Who, wish: PolicyIn) -> PolicyOut:
     return _shown(here.store.read(lambda tx: view(here, tx)).with_rule(rule))
 
 
-def _wished(rule: Rule, wish: PolicyIn) -> Rule:
+def wished(rule: Rule, wish: PolicyIn) -> Rule:
     """The rules as they are wished; a setting is one of rounds or one of the policy's own."""
     name = rule.scheduling.policy if wish.name is None else _name(wish.name)
     own = {key: value for key, value in wish.settings.items() if key not in SchedulingIn.model_fields}

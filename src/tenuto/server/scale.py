@@ -38,7 +38,7 @@ def scale_job(here: Here, who: Who, ref: Ref, wish: ScaleIn) -> JobOut:
         pin = pin_of(job, wish, Ground(seen.nodes, seen.others(job)))
         if pin is None or pin == job.pin or not job.is_planned:
             return _Found(job, pin)
-        broken = breaches.foreseen(seen, seen.with_job(replace(job, pin=pin)))
+        broken = breaches.foreseen(seen, seen.with_job(replace(job, pin=pin, shrunk=False)))
         if not wish.force:
             breaches.refuse(broken)
         return _Found(job, pin, broken)
@@ -56,12 +56,17 @@ class _Found:
     pin: Pin | None
     broken: Sequence[Breach] = ()
 
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether all is as it is wished; a job that was shrunk for not using its GPUs is so no more after a wish."""
+        return self.pin == self.job.pin and not self.job.shrunk
+
 
 def _pinned(tx: Tx, asker: Asker, found: _Found) -> Job:
     job, pin, broken = found.job, found.pin, found.broken
-    if pin == job.pin:
+    if found.changes_nothing:
         return job
-    pinned = tx.put_job(replace(job, pin=pin, actor=asker.user))
+    pinned = tx.put_job(replace(job, pin=pin, shrunk=False, actor=asker.user))
     data: dict[str, object] = {"nodes": dict(pin.nodes)} if pin is not None and pin.nodes else {}
     if broken:
         data |= {"forced": True, "breaks": [breach.job for breach in broken]}

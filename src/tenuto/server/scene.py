@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tenuto.forecast.pauses import PAUSES, Charge, rescale_charge
+from tenuto.forecast.spread import Past, past_in
 from tenuto.model.job import Job
 from tenuto.model.node import Node
 from tenuto.model.phase import OPEN_PROMISES, Phase
@@ -74,6 +75,8 @@ class View:
     """Whom the question is about."""
     pauses: Mapping[str, Sequence[float]] = field(default_factory=dict)
     """What rescales in place were measured to cost."""
+    past: Past = field(default_factory=dict)
+    """How far forecasts were off so far."""
 
     @property
     def mark(self) -> Hashable:
@@ -144,6 +147,7 @@ def view(here: Platform, tx: Tx, ref: str | None = None) -> View:
         memory=tx.meta("memory"),
         job=None if ref is None else job_called(tx, ref),
         pauses=tx.meta(PAUSES) or {},
+        past=past_in(tx.meta),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 
 from tenuto.forecast.rates import interpolated
@@ -16,10 +16,12 @@ from tenuto.wire.quantities import rfc3339
 from tenuto.wire.replies import (
     AttemptOut,
     ContractOut,
+    CpuPlacesOut,
     EventOut,
     JobOut,
     MemberOut,
     NodeOut,
+    OccupiedOut,
     OffersOut,
     PinOut,
     ProgressOut,
@@ -38,7 +40,9 @@ def moment(seconds: float | None) -> str | None:
 
 def shown_jobs(tx: Tx, jobs: Iterable[Job], now: float) -> list[JobOut]:
     """Jobs with everything about them that other records tell."""
-    order = {node.name: node.number for node in tx.nodes()}
+    jobs = list(jobs)
+    spread = any(len(job.slots) > 1 for job in jobs)
+    order = {node.name: node.number for node in tx.nodes()} if spread else {}
     return [shown_job(job, order, workers_now(tx, job), now) for job in jobs]
 
 
@@ -58,7 +62,8 @@ class WorkersNow:
 
 def shown_job(job: Job, order: Mapping[str, int], workers: WorkersNow, now: float) -> JobOut:
     """One job; `order` tells in which order its nodes stand."""
-    slots = sorted(job.slots.items(), key=lambda item: (order.get(item[0], 1 << 60), item[0]))
+    places = sorted(job.places.items(), key=lambda item: (order.get(item[0], 1 << 60), item[0]))
+    numbers = {name: list(there) for name, there in places}
     return JobOut(
         id=job.id,
         number=job.number,
@@ -76,14 +81,18 @@ def shown_job(job: Job, order: Mapping[str, int], workers: WorkersNow, now: floa
         min_workers=job.spec.min_workers,
         max_workers=job.spec.max_workers,
         pin=None if job.pin is None else PinOut(workers=job.pin.workers, nodes=dict(job.pin.nodes)),
-        slots={name: list(numbers) for name, numbers in slots},
-        allocation=",".join(f"{name}:{len(numbers)}" for name, numbers in slots if numbers),
+        slots=numbers if job.slots else {},
+        seats=numbers if job.seats else {},
+        guest=job.is_guest,
+        allocation=",".join(f"{name}:{len(there)}" for name, there in places if there),
+        idle_since=moment(job.idle_since),
+        shrunk=job.shrunk,
         generation=job.generation,
         members=list(workers.members),
         ready=dict(workers.ready),
         restarts=_restarts(job),
         promise=PromiseOut(state=str(job.promise), breach=job.breach),
-        contract=None if job.contract is None else _contract(job.contract),
+        contract=None if job.contract is None else shown_contract(job.contract),
         progress=_progress(job, now),
         curve={str(size): rate for size, rate in sorted(job.curve.items())},
         curve_from=job.curve_from,
@@ -159,7 +168,8 @@ def _runs(attempt: Attempt) -> bool:
     return attempt.started_at is not None and attempt.ended_at is None
 
 
-def _contract(contract: Contract) -> ContractOut:
+def shown_contract(contract: Contract) -> ContractOut:
+    """The answer to a submission."""
     offers = contract.offers
     return ContractOut(
         reply=str(contract.reply),
@@ -224,32 +234,82 @@ def shown_attempt(attempt: Attempt) -> AttemptOut:
     )
 
 
-def shown_nodes(nodes: Iterable[Node], live: Iterable[Job]) -> list[NodeOut]:
-    """Nodes with those who hold their slots."""
-    holders: dict[str, dict[int, str]] = {}
+@dataclass
+class _Occupants:
+    """Who is on one node."""
+
+    holders: dict[int, str] = field(default_factory=dict)
+    guests: dict[int, list[str]] = field(default_factory=dict)
+    without_gpu: list[str] = field(default_factory=list)
+    """One entry for each place."""
+
+    def add(self, job: Job, node: str) -> None:
+        """Put a job where it is."""
+        self.holders.update(dict.fromkeys(job.slots.get(node, ()), job.id))
+        seats = job.seats.get(node, ())
+        if job.spec.cpu_only:
+            self.without_gpu += [job.id] * len(seats)
+            return
+        for slot in seats:
+            self.guests.setdefault(slot, []).append(job.id)
+
+    @property
+    def jobs(self) -> list[str]:
+        """All of them."""
+        return sorted(
+            {
+                *self.holders.values(),
+                *self.without_gpu,
+                *(job for there in self.guests.values() for job in there),
+            }
+        )
+
+
+def shown_nodes(nodes: Iterable[Node], live: Iterable[Job], cpu_jobs: int) -> list[NodeOut]:
+    """Nodes with those who are there; each has so many places for workers without a GPU."""
+    occupants: dict[str, _Occupants] = {}
     for job in live:
         if job.phase not in ENDED:
-            for name, numbers in job.slots.items():
-                holders.setdefault(name, {}).update(dict.fromkeys(numbers, job.id))
-    return [_shown_node(node, holders.get(node.name, {})) for node in nodes]
+            for name in job.places:
+                occupants.setdefault(name, _Occupants()).add(job, name)
+    return [_shown_node(node, occupants.get(node.name, _Occupants()), cpu_jobs) for node in nodes]
 
 
-def _shown_node(node: Node, holders: Mapping[int, str]) -> NodeOut:
+def _shown_node(node: Node, there: _Occupants, cpu_jobs: int) -> NodeOut:
     return NodeOut(
         name=node.name,
         number=node.number,
         state=str(node.state),
         address=node.address,
         total=len(node.slots),
-        used=len(holders),
+        used=len(there.holders.keys() | there.guests.keys()),
         slots=[
-            SlotOut(index=index, device=slot.device, kind=slot.kind, job=holders.get(index))
+            SlotOut(
+                index=index,
+                device=slot.device,
+                kind=slot.kind,
+                job=there.holders.get(index),
+                guests=there.guests.get(index, []),
+            )
             for index, slot in enumerate(node.slots)
         ],
-        jobs=sorted(set(holders.values())),
+        cpu=CpuPlacesOut(total=cpu_jobs, used=len(there.without_gpu), jobs=sorted(set(there.without_gpu))),
+        jobs=there.jobs,
         joined_at=rfc3339(node.joined_at),
         heard_at=rfc3339(node.heard_at),
         labels=dict(node.labels),
+        occupied=_occupied(node, there, cpu_jobs),
+    )
+
+
+def _occupied(node: Node, there: _Occupants, cpu_jobs: int) -> OccupiedOut:
+    gpus = {index for index, slot in enumerate(node.slots) if slot.device}
+    used = there.holders.keys() | there.guests.keys()
+    return OccupiedOut(
+        cpu=len(used - gpus) + len(there.without_gpu),
+        cpu_total=len(node.slots) - len(gpus) + cpu_jobs,
+        gpu=len(used & gpus),
+        gpu_total=len(gpus),
     )
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from typing import Any
+
+from starlette.concurrency import run_in_threadpool
 
 from tenuto.errors import InputInvalid
 from tenuto.forecast.measured import CURVES, Known, known_curve
@@ -35,6 +38,24 @@ def submit(here: Platform, user: str, asked: JobIn, key: str | None, origin: str
     return here.store.write(lambda tx: wishes.add_job(tx, Asker(user, now), new))
 
 
+async def submit_soon(here: Platform, user: str, asked: JobIn, key: str | None) -> Job:
+    """The same without a thread that waits: most jobs need nothing but a place in the next commit."""
+    now = here.clock()
+    try:
+        spec, deadline = asked.to_spec(now)
+    except InputInvalid:  # unless it was accepted earlier
+        return await run_in_threadpool(submit, here, user, asked, key)
+    if not _is_told(spec):
+        return await run_in_threadpool(submit, here, user, asked, key)
+    new = Submission(spec, deadline, Known(dict(spec.curve), ""), _keyed(user, key, asked, ""))
+    return await asyncio.wrap_future(here.store.begin(lambda tx: wishes.add_job(tx, Asker(user, now), new)))
+
+
+def _is_told(spec: JobSpec) -> bool:
+    """Whether a job's curve need not be looked up."""
+    return not spec.profile and (bool(spec.curve) or not spec.auto)
+
+
 def resubmit(here: Platform, user: str, ref: str, edit: dict[str, Any], key: str | None) -> Job:
     """Submit a job again under a new id, with some keys changed; a deadline such as +6h counts from now."""
     old = here.store.read(lambda tx: job_called(tx, ref))
@@ -53,7 +74,7 @@ def curve_of(here: Platform, spec: JobSpec) -> Known:
     """The curve as given, as its profile has it, or as earlier runs left it; empty if it is to be measured."""
     if spec.profile:
         return _of_profile(here, spec)
-    if spec.curve or not spec.auto:
+    if _is_told(spec):
         return Known(dict(spec.curve), "")
     return here.store.read(lambda tx: _left_behind(tx, spec)) or Known({}, "")
 

@@ -239,7 +239,8 @@ def _is_worth_telling(job: Job, pace: _Pace) -> bool:
 
 def _keep(tx: Tx, job: Job, found: Iterable[_Pace], measured: _Pace | None) -> None:
     """Refine the curve of such jobs; tell the controller how fast one is that is being measured."""
-    for pace in found:
+    alone = not (job.spec.share or job.spec.cpu_only)  # else its speed says nothing of others of its kind
+    for pace in found if alone else ():
         stretch = Stretch(size=pace.size, rate=pace.rate, at=pace.at)
         tx.set_meta(CURVES, refined(tx.meta(CURVES) or {}, job.spec, pace.kind, [stretch]))
     if measured is not None and tx.job(job.id) is not None:

@@ -43,31 +43,34 @@ def add_job(tx: Tx, asker: Asker, new: Submission) -> Job:
     """Accept a job; a key that came before gives the job that was made then."""
     if new.key is not None and (before := tx.keyed(new.key.key)) is not None:
         return made_before(tx, before, new.key)
-    spec = replace(new.spec, after=_resolved(tx, new.spec.after))
-    if spec.node:
-        _known_node(tx, spec.node)
-    job = tx.add_job(
-        Job(
-            id=new_id(tx),
-            number=0,
-            revision=0,
-            spec=spec,
-            owner=asker.user,
-            submitted_at=asker.now,
-            resubmitted_from=new.resubmitted_from,
-            deadline=new.deadline,
-            urgent=spec.urgent,
-            actor=asker.user,
-            curve=dict(new.curve.curve),
-            curve_from=new.curve.source,
-            progress=Progress(left=spec.steps or spec.epochs or 0.0, as_of=asker.now),
-        )
-    )
+    job = tx.add_job(record_of(tx, asker, new, new_id(tx)))
     origin = f"again, after {new.resubmitted_from}" if new.resubmitted_from else ""
-    _tell(tx, asker, job, "submitted", after=str(job.phase), reason=origin, data={"name": spec.name})
+    _tell(tx, asker, job, "submitted", after=str(job.phase), reason=origin, data={"name": job.spec.name})
     if new.key is not None:
         tx.remember_key(replace(new.key, result=job.id, at=asker.now))
     return job
+
+
+def record_of(tx: Tx, asker: Asker, new: Submission, id_: str) -> Job:
+    """A new job as it is stored, checked against what is there."""
+    spec = replace(new.spec, after=_resolved(tx, new.spec.after))
+    if spec.node:
+        _known_node(tx, spec.node)
+    return Job(
+        id=id_,
+        number=0,
+        revision=0,
+        spec=spec,
+        owner=asker.user,
+        submitted_at=asker.now,
+        resubmitted_from=new.resubmitted_from,
+        deadline=new.deadline,
+        urgent=spec.urgent,
+        actor=asker.user,
+        curve=dict(new.curve.curve),
+        curve_from=new.curve.source,
+        progress=Progress(left=spec.steps or spec.epochs or 0.0, as_of=asker.now),
+    )
 
 
 def made_before(tx: Tx, before: Keyed, again: Keyed) -> Job:
@@ -129,23 +132,23 @@ def cancel(tx: Tx, asker: Asker, ref: str) -> Job:
     job = job_called(tx, ref)
     if job.phase is Phase.CANCELLED or job.cancel:
         return job
-    _not_ended(job)
+    not_ended(job)
     return _wish(tx, asker, job, "cancel", cancel=True)
 
 
 def pause(tx: Tx, asker: Asker, ref: str) -> Job:
     """Wish that a job gives its slots back and waits; its promise is given back too."""
     job = job_called(tx, ref)
-    _not_ended(job)
-    _not_cancelled(job)
+    not_ended(job)
+    not_cancelled(job)
     return job if job.pause else _wish(tx, asker, job, "pause", pause=True)
 
 
 def resume(tx: Tx, asker: Asker, ref: str) -> Job:
     """Let a paused job go on; it is answered anew."""
     job = job_called(tx, ref)
-    _not_ended(job)
-    _not_cancelled(job)
+    not_ended(job)
+    not_cancelled(job)
     if not job.pause and job.phase is not Phase.PAUSED:
         raise Conflict(
             f"{_called(job)} is not paused", code="not_paused", remedy="There is nothing to resume"
@@ -175,8 +178,8 @@ CHANGEABLE_WHILE_PLACED = frozenset({"deadline", "priority", "labels"})
 
 def check_changeable(job: Job, named: frozenset[str]) -> None:
     """Refuse changes that come too late."""
-    _not_ended(job)
-    _not_cancelled(job)
+    not_ended(job)
+    not_cancelled(job)
     late = sorted(named - CHANGEABLE_WHILE_PLACED) if job.phase in PLACED else []
     if late:
         raise Conflict(
@@ -269,7 +272,8 @@ def _with_successors(tx: Tx, first: Job) -> list[Job]:
     return list(found.values())
 
 
-def _not_ended(job: Job) -> None:
+def not_ended(job: Job) -> None:
+    """Refuse a wish that comes too late."""
     end = job.phase if job.ending is None else job.ending.phase
     if end in ENDED:
         raise Conflict(
@@ -279,7 +283,8 @@ def _not_ended(job: Job) -> None:
         )
 
 
-def _not_cancelled(job: Job) -> None:
+def not_cancelled(job: Job) -> None:
+    """Refuse a wish for a job that its owner gave up."""
     if job.cancel:
         raise Conflict(
             f"{_called(job)} is being cancelled", code="being_cancelled", remedy="Resubmit it instead"

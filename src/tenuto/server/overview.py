@@ -1,0 +1,112 @@
+"""One look at the whole, for screens: numbers, and the rows of nodes, GPUs and jobs that fit on one.
+
+Thousands of GPUs and jobs are filtered and sorted here, where they are, so that a screen asks for what it shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Annotated, TypeVar
+
+from fastapi import APIRouter, Query
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from tenuto.model.job import Job
+from tenuto.model.phase import PromiseState
+from tenuto.server.cluster import show_cluster
+from tenuto.server.ends import RecentEnds
+from tenuto.server.jobs import outlook
+from tenuto.server.overview_rows import GPU_ORDERS, JOB_ORDERS, NODE_ORDERS, JobRows, NodeRows
+from tenuto.server.paging import Text
+from tenuto.server.platform import Here
+from tenuto.store.base import Tx
+from tenuto.suggest import did_you_mean
+from tenuto.wire.overview import OverviewOut, Rows, StandingOut
+from tenuto.wire.quantities import Unusable
+
+router = APIRouter(tags=["cluster"])
+T = TypeVar("T")
+MOST_ROWS = 500
+
+
+def _order(known: Collection[str]) -> Callable[[str], str]:
+    """Checks the name of an order; a minus before it turns it round."""
+
+    def check(text: str) -> str:
+        name = text.removeprefix("-")
+        if name not in known:
+            guess = did_you_mean(name, list(known)).strip()
+            raise Unusable(f"there is no order {name[:60]!r}", guess or f"Known are {', '.join(known)}")
+        return text
+
+    return check
+
+
+Count = Annotated[int, Field(ge=0, le=MOST_ROWS)]
+Skip = Annotated[int, Field(ge=0, le=1 << 31)]
+
+
+class Look(BaseModel):
+    """Which rows to show. Orders are turned round by a minus before their name."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: Text = Field(default="", description="Only rows in which this stands: in names, owners, states.")
+    nodes: Count = Field(default=20, description="Rows of nodes.")
+    nodes_from: Skip = Field(default=0, description="Leave out so many before.")
+    nodes_by: Annotated[Text, AfterValidator(_order(NODE_ORDERS))] = Field(
+        default="number", description=f"One of {', '.join(NODE_ORDERS)}."
+    )
+    gpus: Count = Field(default=20, description="Rows of GPUs.")
+    gpus_from: Skip = Field(default=0, description="Leave out so many before.")
+    gpus_by: Annotated[Text, AfterValidator(_order(GPU_ORDERS))] = Field(
+        default="node", description=f"One of {', '.join(GPU_ORDERS)}."
+    )
+    jobs: Count = Field(default=20, description="Rows of jobs.")
+    jobs_from: Skip = Field(default=0, description="Leave out so many before.")
+    jobs_by: Annotated[Text, AfterValidator(_order(JOB_ORDERS))] = Field(
+        default="state", description=f"One of {', '.join(JOB_ORDERS)}."
+    )
+
+
+@router.get("/overview", response_model=OverviewOut)
+def show_overview(here: Here, which: Annotated[Look, Query()]) -> OverviewOut:
+    """Look at the whole: jobs that have not ended or ended within the last minute, nodes, and their GPUs."""
+    now, seen = here.clock(), outlook(here)
+
+    def look(tx: Tx) -> OverviewOut:
+        live = tx.live_jobs()
+        here.ends.look(tx, now)
+        there = NodeRows(tx.nodes(), live, here.files.latest.all(), here.settings.nodes.cpu_jobs, now)
+        jobs = JobRows(here.files.series, there, seen, now)
+        text = which.text.casefold()
+        nodes, of_nodes = _page(there.nodes(text, which.nodes_by), which.nodes_from, which.nodes)
+        gpus, of_gpus = _page(there.gpus(text, which.gpus_by), which.gpus_from, which.gpus)
+        rows, of_jobs = _page(
+            jobs.those(text, [*live, *here.ends.lately(now)], which.jobs_by), which.jobs_from, which.jobs
+        )
+        return OverviewOut(
+            cluster=cluster,
+            promises=_standing(live, here.ends),
+            nodes=[there.node_row(node) for node in nodes],
+            gpus=[there.gpu_row(*gpu) for gpu in gpus],
+            jobs=[jobs.row(job) for job in rows],
+            of=Rows(nodes=of_nodes, gpus=of_gpus, jobs=of_jobs),
+        )
+
+    cluster = show_cluster(here)
+    return here.store.read(look)
+
+
+def _page(found: Sequence[T], skip: int, count: int) -> tuple[Sequence[T], int]:
+    return found[skip : skip + count], len(found)
+
+
+def _standing(live: Sequence[Job], ends: RecentEnds) -> StandingOut:
+    open_now = [job.promise for job in live]
+    return StandingOut(
+        holds=open_now.count(PromiseState.HOLDS),
+        at_risk=open_now.count(PromiseState.AT_RISK),
+        kept=ends.count(PromiseState.KEPT),
+        broken=ends.count(PromiseState.BROKEN) + open_now.count(PromiseState.BROKEN),
+    )
