@@ -1,0 +1,66 @@
+"""The values that the typed clients take and give, by one name each."""
+
+from __future__ import annotations
+
+from tenuto.wire.api import JobIn
+from tenuto.wire.history import PastOut, TimeOut
+from tenuto.wire.operations import (
+    ChecksOut,
+    NodeCheckOut,
+    ReadyOut,
+    ServerLogOut,
+    SettingOut,
+    SettingsOut,
+)
+from tenuto.wire.overview import NodeSampleOut, OverviewOut
+from tenuto.wire.printed import LogPiece
+from tenuto.wire.questions import ExplainOut, PlanOut, WhatIfOut
+from tenuto.wire.replies import (
+    AttemptOut,
+    ClusterOut,
+    CurveOut,
+    DeletedOut,
+    DownOut,
+    EventOut,
+    HostsOut,
+    JobOut,
+    MetricsOut,
+    NodeOut,
+    PolicyOut,
+)
+from tenuto.wire.report import ReportOut
+from tenuto.wire.series import NumbersOut, SubjectOut
+from tenuto.wire.shadows import ShadowsOut
+
+__all__ = [
+    "AttemptOut",
+    "ChecksOut",
+    "ClusterOut",
+    "CurveOut",
+    "DeletedOut",
+    "DownOut",
+    "EventOut",
+    "ExplainOut",
+    "HostsOut",
+    "JobIn",
+    "JobOut",
+    "LogPiece",
+    "MetricsOut",
+    "NodeCheckOut",
+    "NodeOut",
+    "NodeSampleOut",
+    "NumbersOut",
+    "OverviewOut",
+    "PastOut",
+    "PlanOut",
+    "PolicyOut",
+    "ReadyOut",
+    "ReportOut",
+    "ServerLogOut",
+    "SettingOut",
+    "SettingsOut",
+    "ShadowsOut",
+    "SubjectOut",
+    "TimeOut",
+    "WhatIfOut",
+]
