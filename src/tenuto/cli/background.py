@@ -12,7 +12,9 @@ import sys
 from typing import Any
 
 from tenuto.cli.begin_serving import begin_serving
+from tenuto.cli.home import PRIVATE_FILE
 from tenuto.cli.plan import Listening, Plan
+from tenuto.cli.server_log import log_file
 from tenuto.errors import TenutoError, Told
 
 
@@ -25,7 +27,9 @@ class NotStarted(Told):
 def start_in_background(plan: Plan) -> Listening:
     """Start a server in a session of its own; returns when it listens. Raises what it could not be started for."""
     plan.home.prepare()
-    with plan.home.server_log.open("ab") as log:
+    place = log_file(plan.settings().logs, plan.home)
+    place.touch(PRIVATE_FILE)
+    with place.open("ab") as log:
         started = subprocess.Popen(
             [sys.executable, "-P", "-m", "tenuto.cli.background"],
             stdin=subprocess.PIPE,
@@ -44,7 +48,7 @@ def start_in_background(plan: Plan) -> Listening:
         started.returncode = 0  # it goes on without us: nobody waits for it here
         return Listening.from_json(told)
     started.wait()
-    refused = NotStarted(told["error"], remedy="" if line else f"See {plan.home.server_log}")
+    refused = NotStarted(told["error"], remedy="" if line else f"See {place}")
     refused.exit_code = told["exit_code"]
     raise refused
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from tenuto.cli.home import secret_in
@@ -25,6 +25,8 @@ class Beginning:
     local: list[LocalNode]
     new_token: str | None
     """The user's secret, if it was made just now."""
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """Where each setting comes from that is no default."""
 
 
 def begin(store: Store, plan: Plan) -> Beginning:
@@ -33,19 +35,20 @@ def begin(store: Store, plan: Plan) -> Beginning:
     node_token, _ = secret_in(plan.home.node_token)
     now = time.time()
 
-    def act(tx: Tx) -> tuple[Settings, dict[str, int | None]]:
+    def act(tx: Tx) -> tuple[Settings, dict[str, int | None], dict[str, str]]:
         if tx.meta("epoch") is None:
             tx.set_meta("epoch", now)
         _add_token(tx, Token(digest=digest_of(token), user=_user(), kind=USER, created_at=now))
         _add_token(tx, Token(digest=digest_of(node_token), user="nodes", kind=NODE, created_at=now))
         tx.set_meta("draining", plan.draining)
+        origins = plan.origins(tx.meta("scheduling"))
         settings, shape = _settings(tx, plan), local_shape(plan.local, tx.meta("local"))
         if not plan.draining:
             tx.set_meta("local", shape)
-        return settings, shape
+        return settings, shape, origins
 
-    settings, shape = store.write(act)
-    return Beginning(settings, _local(plan, shape), token if new else None)
+    settings, shape, origins = store.write(act)
+    return Beginning(settings, _local(plan, shape), token if new else None, origins)
 
 
 def _local(plan: Plan, shape: Mapping[str, int | None]) -> list[LocalNode]:

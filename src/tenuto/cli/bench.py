@@ -15,7 +15,7 @@ from tenuto.errors import InputInvalid
 
 if TYPE_CHECKING:
     from tenuto.bench.rescales import Case
-    from tenuto.client import Client
+    from tenuto.client.plain import PlainClient
 
 app = typer.Typer(
     name="bench",
@@ -28,9 +28,12 @@ LARGE = ((8, 16), (16, 8))
 _NEEDED = ("torch", "safetensors")
 
 FromOption = Annotated[
-    list[int] | None, typer.Option("--from", min=1, max=64, help="Workers before; as often as --to.")
+    list[int] | None,
+    typer.Option("--from", metavar="WORKERS", min=1, max=64, help="Workers before; as often as --to."),
 ]
-ToOption = Annotated[list[int] | None, typer.Option("--to", min=1, max=64, help="Workers after.")]
+ToOption = Annotated[
+    list[int] | None, typer.Option("--to", metavar="WORKERS", min=1, max=64, help="Workers after.")
+]
 ModelOption = Annotated[
     str | None, typer.Option("--model", metavar="NAME", help="A stand-in; tenuto workloads lists them.")
 ]
@@ -82,7 +85,7 @@ def rescale(
 @app.command(epilog="Example: tenuto bench migrate --workers 2")
 def migrate(
     workers: Annotated[
-        list[int] | None, typer.Option("--workers", min=1, max=64, help="How many move.")
+        list[int] | None, typer.Option("--workers", metavar="COUNT", min=1, max=64, help="How many move.")
     ] = None,
     model: ModelOption = None,
     parameters: ParametersOption = None,
@@ -184,7 +187,7 @@ def _most(cases: list[Case]) -> int:
 
 
 @contextmanager
-def _platform(server: str | None, *, nodes: int, slots: int) -> Iterator[Client]:
+def _platform(server: str | None, *, nodes: int, slots: int) -> Iterator[PlainClient]:
     """The one that is named, or one of its own; with enough slots."""
     from tenuto.cli.bench_run import await_slots
     from tenuto.cli.connect import connect

@@ -22,7 +22,7 @@ from tenuto.bench.play import Player
 from tenuto.bench.rescales import PHASES, Case, Measured, Rescales, medians
 from tenuto.bench.scenario import Scenario
 from tenuto.cli.printing import console, print_json
-from tenuto.client import Client
+from tenuto.client.plain import PlainClient
 from tenuto.errors import Conflict, InputInvalid, Place
 
 RESCALES_FILE = "rescales.csv"
@@ -52,7 +52,7 @@ class Wanted:
     quiet: bool
 
 
-def await_slots(client: Client, slots: int) -> None:
+def await_slots(client: PlainClient, slots: int) -> None:
     """Wait until the nodes are there; refuse a platform that is too small."""
     give_up = time.monotonic() + _JOIN
     while (usable := client.cluster()["slots"]["usable"]) < slots:
@@ -63,7 +63,7 @@ def await_slots(client: Client, slots: int) -> None:
         time.sleep(0.1)
 
 
-def run_cases(client: Client, wanted: Wanted) -> None:
+def run_cases(client: PlainClient, wanted: Wanted) -> None:
     """Measure, tell and write."""
     if wanted.out is not None:
         make_directory(wanted.out)
@@ -119,7 +119,7 @@ def write_rescales(path: Path, model: str, found: Iterable[Measured]) -> None:
         )
 
 
-def play(client: Client, scenario: Scenario, file: str, *, as_json: bool, quiet: bool) -> None:
+def play(client: PlainClient, scenario: Scenario, file: str, *, as_json: bool, quiet: bool) -> None:
     """Play a scenario and tell how long it took."""
     player = Player(client, scenario, file)
     begun, played = time.monotonic(), []

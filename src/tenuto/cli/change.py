@@ -15,17 +15,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tenuto.cli.connect import JobArgument, JsonOption, ServerOption, connect
+from tenuto.cli.job_options import FreshOption
 from tenuto.cli.job_tables import contract_table
 from tenuto.cli.pairs import pairs, values
 from tenuto.cli.printing import LOOKS_AHEAD, console, print_facts, print_json, remark_if_slow, say
 from tenuto.cli.read_reply import job_of
 from tenuto.cli.show import as_yaml
+from tenuto.cli.submit import delete_earlier_logs
 from tenuto.cli.verdict import REFUSED, await_new_promise, await_verdict, print_verdict, refused
 from tenuto.errors import InputInvalid, Place, TenutoError
 from tenuto.wire.job_file import in_local_zone, read_jobs
 
 if TYPE_CHECKING:
-    from tenuto.client import Json
+    from tenuto.client.plain import Json
 
 UPDATE_EXAMPLES = (
     "Examples: tenuto update train --deadline +3h · tenuto update train --priority urgent -l team=vision · "
@@ -95,6 +97,7 @@ def resubmit(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change a key; none takes it away; repeatable."),
     ] = None,
+    fresh: FreshOption = False,
     detach: Annotated[
         bool, typer.Option("--detach", "-d", help="Print the id and do not wait for the answer.")
     ] = False,
@@ -114,6 +117,8 @@ def resubmit(
                 return
             changes = _difference(old["spec"], edited)
         made = client.resubmit(job, changes or None)
+        if fresh:
+            delete_earlier_logs(client, made)
         answered = made if detach else await_verdict(client, made)
     if as_json:
         print_json(answered)

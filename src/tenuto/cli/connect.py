@@ -4,29 +4,19 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, NamedTuple
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tenuto.cli.home import Home, read_secret
-from tenuto.errors import InputInvalid, NotAllowed, Unreachable
+from tenuto.client.whereabouts import URL, locate
+from tenuto.errors import Unreachable
 
 if TYPE_CHECKING:
-    from tenuto.client import Client
+    from tenuto.client.plain import PlainClient
 
-URL, TOKEN = "TENUTO_URL", "TENUTO_TOKEN"
 PATIENCE = 2.0
 """Seconds for which a server that was lost is tried again if nothing else is said."""
 _PAUSE = 0.2
-
-
-class Address(NamedTuple):
-    """Where a server is, and what opens its door."""
-
-    url: str
-    token: str
 
 
 ServerOption = Annotated[
@@ -39,7 +29,7 @@ JobArgument = Annotated[
 ]
 
 
-def connect(server: str | None = None, *, patience: float | None = None) -> Client:
+def connect(server: str | None = None, *, patience: float | None = None) -> PlainClient:
     """A client of the server that is meant; waits for one to appear only if told for how long."""
     until = time.monotonic() + (patience or 0.0)
     while True:
@@ -50,45 +40,7 @@ def connect(server: str | None = None, *, patience: float | None = None) -> Clie
             if time.monotonic() + _PAUSE > until:
                 raise
         time.sleep(_PAUSE)
-    from tenuto.client import Client  # help and completion need no HTTP
+    from tenuto.client.plain import PlainClient  # help and completion need no HTTP
 
     find_again = None if server else lambda: locate(None, os.environ)
-    return Client(*address, patience=max(until - time.monotonic(), PATIENCE), find_again=find_again)
-
-
-def locate(server: str | None, environment: Mapping[str, str]) -> Address:
-    """Address and token. Raises Unreachable if no server is known, NotAllowed if no token is."""
-    home = Home.named_by(environment)
-    told = home.server_file()
-    if server:
-        url = checked_url(server)
-    elif told is None or told.pid is None:
-        raise Unreachable(
-            "no server runs on this machine",
-            remedy=f"Start one with: tenuto up. Or name another machine's with --server or {URL}",
-        )
-    else:
-        url = told.url
-    token = environment.get(TOKEN) or read_secret(home.token)
-    if not token:
-        raise NotAllowed(
-            f"there is no token for {url}", remedy=f"Put it into the environment variable {TOKEN}"
-        )
-    return Address(url, token)
-
-
-def checked_url(server: str) -> str:
-    """A URL; a host and a port alone are meant as HTTP."""
-    url = server if "://" in server else f"http://{server}"
-    parts = urlsplit(url)
-    try:
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable:
-        raise InputInvalid(
-            f"{server!r} is no address of a server",
-            remedy="Write it like http://gpu-box:8080",
-            field="server",
-        )
-    return url.rstrip("/")
+    return PlainClient(*address, patience=max(until - time.monotonic(), PATIENCE), find_again=find_again)

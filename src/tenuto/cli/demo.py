@@ -12,7 +12,7 @@ import typer
 from tenuto.errors import InputInvalid
 
 if TYPE_CHECKING:
-    from tenuto.client import Client
+    from tenuto.client.plain import PlainClient
 
 EXAMPLES = "Ctrl-C ends it at any time, and leaves nothing behind."
 _NEEDED = ("torch", "safetensors")
@@ -56,7 +56,7 @@ def _check_torch() -> None:
         )
 
 
-def _await_kernels(client: Client) -> None:
+def _await_kernels(client: PlainClient) -> None:
     """The first time on a machine the controller compiles, which no deadline should have to wait for."""
     said = False
     while client.cluster()["controller"]["state"] == "compiling":

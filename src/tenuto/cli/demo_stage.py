@@ -19,7 +19,7 @@ from tenuto.cli.down import await_end
 from tenuto.cli.home import Home
 from tenuto.cli.plan import LocalWish, Plan
 from tenuto.cli.printing import say
-from tenuto.client import Client
+from tenuto.client.plain import PlainClient
 from tenuto.errors import TenutoError
 
 _OURS = ("TENUTO_HOME", "TENUTO_URL", "TENUTO_TOKEN", "TENUTO_STORE")
@@ -35,7 +35,7 @@ SOON: Mapping[str, object] = {
 
 
 @contextmanager
-def platform(nodes: int, slots: int, scheduling: Mapping[str, object] = SOON) -> Iterator[Client]:
+def platform(nodes: int, slots: int, scheduling: Mapping[str, object] = SOON) -> Iterator[PlainClient]:
     """A running platform; when the block is left, nothing of it remains."""
     place = Path(tempfile.mkdtemp(prefix="tenuto-demo-"))
     home = Home(place / "home")

@@ -15,7 +15,7 @@ from tenuto.cli.demo_screen import Screen
 from tenuto.cli.demo_summary import Tale
 from tenuto.cli.humane import in_local_time
 from tenuto.cli.verdict import await_verdict
-from tenuto.client import Client
+from tenuto.client.plain import PlainClient
 from tenuto.model.phase import ENDED
 from tenuto.wire import records
 
@@ -30,7 +30,7 @@ _KILLED = 128 + signal.SIGKILL
 class Story:
     """Acts on the platform as its users would, and remembers what was seen."""
 
-    def __init__(self, client: Client, screen: Screen) -> None:
+    def __init__(self, client: PlainClient, screen: Screen) -> None:
         self._client, self._screen = client, screen
         self._ids: dict[str, str] = {}
         self._jobs: dict[str, Json] = {}

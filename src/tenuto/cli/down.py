@@ -16,8 +16,8 @@ from tenuto.cli.home import Home
 from tenuto.cli.local_nodes import anything_left
 from tenuto.cli.plan import Plan
 from tenuto.cli.printing import print_json, say
-from tenuto.cli.up import STORE, read_file
-from tenuto.client import Client
+from tenuto.cli.up import STORE, read_file, read_variables
+from tenuto.client.plain import PlainClient
 from tenuto.engines.identity import ProcessIdentity
 from tenuto.errors import Told, Unreachable
 from tenuto.model.phase import PLACED
@@ -78,7 +78,7 @@ def _confirm(cluster: dict[str, Any], yes: bool) -> None:
         typer.confirm(jobs, abort=True)
 
 
-def await_end(home: Home, client: Client, until: float) -> None:
+def await_end(home: Home, client: PlainClient, until: float) -> None:
     """Tell how many workers are left until the server has ended, and its process with it."""
     client.patience = 0.0
     last = home.server_file()
@@ -109,4 +109,5 @@ def _left(workers: int) -> str:
 def _draining(home: Home, config: Path | None, store: str | None) -> Plan:
     """Come up only to stop what is left."""
     options = {} if store is None else {"store": {"url": store}}
-    return Plan(home=home, file=read_file(config), options=options, draining=True)
+    variables = read_variables(os.environ)
+    return Plan(home=home, file=read_file(config), environment=variables, options=options, draining=True)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from time import sleep as pause
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,11 +16,12 @@ from tenuto.cli.read_reply import events_of
 from tenuto.wire.records import RESCALE
 
 if TYPE_CHECKING:
-    from tenuto.client import Client, Json
+    from tenuto.client.plain import Json
     from tenuto.wire.replies import EventOut
 
 EXAMPLES = "Examples: tenuto events · tenuto events train -f · tenuto events --kind promise --json"
-LOOK_EVERY = 0.5
+OPENED = "open"
+"""The first message of a stream tells where it begins, and no event."""
 PHASES = {
     "warm_up": "warm-up",
     "agree": "agree",
@@ -57,8 +57,13 @@ def events(
         if not follow:
             _print(page, as_json)
             return
+        found = page["items"]
+        tell(found, as_json)
         client.patience = math.inf
-        _follow(client, query, page["items"], as_json)
+        last = found[-1]["id"] if found else after or 0
+        for frame in client.follow(**query, after=last):
+            if frame.name != OPENED:
+                tell([frame.json()], as_json)
 
 
 def _print(page: Json, as_json: bool) -> None:
@@ -68,22 +73,12 @@ def _print(page: Json, as_json: bool) -> None:
         print_list(table_of(COLUMNS, _rows(page["items"])))
 
 
-def _follow(client: Client, query: Json, found: list[Json], as_json: bool) -> None:
-    seen = 0
-    while True:
+def tell(found: Sequence[Json], as_json: bool) -> None:
+    """Print events that come one by one. They stand in no table: its columns would move."""
+    if as_json:
         for event in found:
-            seen = max(seen, event["id"])
-            if as_json:
-                print_json_line(event)
-        if found and not as_json:
-            _print_lines(found)
-        if not found:
-            pause(LOOK_EVERY)
-        found = client.events(**query, after=seen, limit=500)["items"]
-
-
-def _print_lines(found: Iterable[Json]) -> None:
-    """Events that come one by one stand in no table: its columns would move."""
+            print_json_line(event)
+        return
     out = console()
     for row in _rows(found):
         out.print("  ".join(cell for cell in row if cell), markup=False, soft_wrap=True)

@@ -4,7 +4,7 @@
     logs/          what workers printed                 token         the secret of this machine's user
     records/       what workers told of their steps     checkpoints/  of jobs that name no directory for them
     nodes/NAME/    the state of a supervisor            node-token    the secret with which nodes join
-    lock           held while a server runs
+    lock           held while a server runs             metrics.db    the history of numbers
 
 Everything in it is its owner's alone. Files appear whole or not at all.
 """
@@ -20,23 +20,12 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tenuto.client.whereabouts import SERVER_FILE, TOKEN_FILE, ServerFile, read_secret, read_server_file
 from tenuto.errors import Conflict, InputInvalid, Place
 from tenuto.sim.data_home import home as data_directory
 
 PRIVATE_DIRECTORY = 0o700
 PRIVATE_FILE = 0o600
-
-
-@dataclass(frozen=True, slots=True)
-class ServerFile:
-    """What the last server of a home left about itself."""
-
-    url: str
-    pid: int | None
-    """None if it has ended in good order."""
-    port: int
-    store: str = ""
-    """Which store it used, without passwords."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +61,7 @@ class Home:
 
     @property
     def server_log(self) -> Path:
-        """What a server in the background complains of."""
+        """What a server tells of itself, and of what happens."""
         return self.path / "server.log"
 
     @property
@@ -83,7 +72,7 @@ class Home:
     @property
     def token(self) -> Path:
         """The user's secret."""
-        return self.path / "token"
+        return self.path / TOKEN_FILE
 
     @property
     def node_token(self) -> Path:
@@ -93,7 +82,7 @@ class Home:
     @property
     def server(self) -> Path:
         """Where the server listens."""
-        return self.path / "server.json"
+        return self.path / SERVER_FILE
 
     def prepare(self) -> None:
         """Make it, for its owner only."""
@@ -111,11 +100,7 @@ class Home:
 
     def server_file(self) -> ServerFile | None:
         """What the last server left about itself, if anything."""
-        try:
-            told = json.loads(self.server.read_text(encoding="utf-8"))
-            return ServerFile(str(told["url"]), told["pid"], int(told["port"]), str(told.get("store", "")))
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
-            return None
+        return read_server_file(self.server)
 
     def write_server_file(self, told: ServerFile) -> None:
         """Tell clients and supervisors of this machine where the server is."""
@@ -150,14 +135,6 @@ class Home:
             code="home_in_use",
             remedy="Use it, end it with tenuto down, or name another home in TENUTO_HOME",
         )
-
-
-def read_secret(path: Path) -> str | None:
-    """The secret in a file, if there is one."""
-    try:
-        return path.read_text(encoding="utf-8").strip() or None
-    except FileNotFoundError:
-        return None
 
 
 def secret_in(path: Path) -> tuple[str, bool]:

@@ -17,7 +17,7 @@ from tenuto.model.phase import ENDED
 from tenuto.wire.hosts_file import as_script, on_nodes, parse_hosts, text_of
 
 if TYPE_CHECKING:
-    from tenuto.client import Client, Json
+    from tenuto.client.plain import Json, PlainClient
 
 EXAMPLES = (
     "Examples: tenuto hosts train · tenuto hosts train --script > discover.sh · "
@@ -73,7 +73,7 @@ def _by_name(allocation: str) -> list[str]:
     return allocation.split(",") if allocation else []
 
 
-def _apply(client: Client, job: str, hosts: Mapping[str, int], *, force: bool) -> Json:
+def _apply(client: PlainClient, job: str, hosts: Mapping[str, int], *, force: bool) -> Json:
     nodes = on_nodes(hosts, client.nodes()["items"])
     with remark_if_slow(LOOKS_AHEAD):
         return client.scale(job, {"nodes": nodes, "force": True} if force else {"nodes": nodes})
@@ -84,7 +84,7 @@ def _tell(scaled: Json) -> None:
     console().print(f"{scaled['name']} ({scaled['id']}) is to have {told}.", markup=False)
 
 
-def _watch(client: Client, job: str, file: Path, applied: str, *, force: bool) -> None:
+def _watch(client: PlainClient, job: str, file: Path, applied: str, *, force: bool) -> None:
     """Apply the file at every edit, until the job ends or somebody presses Ctrl-C; a mistake in it changes nothing."""
     while client.job(job)["state"] not in ENDED:
         time.sleep(LOOK_EVERY)

@@ -8,10 +8,9 @@ import signal
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
-from pathlib import Path
 from threading import Event, Thread
 
-from tenuto.engines.keeper import Keeper, keep_short
+from tenuto.engines.keeper import Keeper
 from tenuto.engines.local import LocalEngine
 from tenuto.model.event import Event as Happening
 from tenuto.model.node import Node, NodeState
@@ -41,8 +40,6 @@ class Household:
     """The nodes of this machine that are wanted."""
     unwanted: Collection[str]
     """Its nodes that were wanted once."""
-    log: Path | None = None
-    """Where a server in the background complains."""
     timeout: float = 15.0
     """Seconds of silence after which a node is not waited for."""
 
@@ -75,8 +72,6 @@ class Housekeeper:
         while not self._enough.wait(_LOOK):
             self._bell.clear()
             try:
-                if self._home.log is not None:
-                    keep_short(self._home.log)
                 if self._home.store.read(lambda tx: bool(tx.meta("draining"))):
                     if self._all_quiet():
                         self._say_farewell()
@@ -100,7 +95,7 @@ class Housekeeper:
     def _send_away(self, tx: Tx) -> set[str]:
         """Drain each, and forget it when it is empty; returns those that are still there."""
         waiting = set()
-        busy = {node for job in tx.live_jobs() for node, slots in job.slots.items() if slots}
+        busy = {node for job in tx.live_jobs() for node, places in job.places.items() if places}
         for node in filter(None, map(tx.node, sorted(self._unwanted))):
             waiting.add(node.name)
             if node.state is NodeState.ONLINE:

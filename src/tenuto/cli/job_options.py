@@ -20,6 +20,9 @@ NameOption = Annotated[
 WorkersOption = Annotated[
     str | None, typer.Option("--workers", metavar="N|MIN..MAX", help="How many workers it can have.")
 ]
+GpusOption = Annotated[
+    int | None, typer.Option("--gpus", metavar="N", help="GPUs of each worker: 1, or 0 for none and no slot.")
+]
 DeadlineOption = Annotated[
     str | None, typer.Option("--deadline", metavar="WHEN", help="+6h, or 2030-11-20T18:00 (local time).")
 ]
@@ -48,7 +51,7 @@ SetOption = Annotated[
 ]
 FreshOption = Annotated[
     bool,
-    typer.Option("--fresh", help="Delete your earlier jobs of this name that have ended, with their logs."),
+    typer.Option("--fresh", help="Delete the logs of your earlier runs of this name that have ended."),
 ]
 PatienceOption = Annotated[
     str | None,
@@ -63,6 +66,7 @@ class Wishes:
     plain: dict[str, str | None]
     """Texts for keys of the job file that are called so."""
     workers: str | None = None
+    gpus: int | None = None
     steps: str | None = None
     curve: str | None = None
     least: int | None = None
@@ -77,6 +81,8 @@ class Wishes:
         keys: dict[str, Any] = {key: text for key, text in self.plain.items() if text is not None}
         if deadline := keys.get("deadline"):
             keys["deadline"] = in_local_zone(deadline)
+        if self.gpus is not None:
+            keys["gpus"] = self.gpus
         if self.steps is not None:
             keys["total"] = {"steps": value_of(self.steps, "--steps")}
         if self.curve is not None:

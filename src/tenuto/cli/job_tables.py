@@ -15,8 +15,19 @@ if TYPE_CHECKING:
 
     from tenuto.wire.replies import AttemptOut, ContractOut, JobOut, MemberOut
 
-COLUMNS = ("id", "name", "state", "ready", "restarts", "age", "node", "promise")
-WIDE_COLUMNS = (*COLUMNS[:-2], "slots", "workers", "done", "owner", "priority", "labels", "why", "promise")
+COLUMNS = ("id", "name", "state", "ready", "restarts", "age", "node", "eta", "promise")
+WIDE_COLUMNS = (
+    *COLUMNS[:-3],
+    "slots",
+    "workers",
+    "done",
+    "owner",
+    "priority",
+    "labels",
+    "why",
+    "idle",
+    *COLUMNS[-2:],
+)
 _ANSWERS = {
     "admitted": "yes, with a promise",
     "queued": "it waits its turn, without a promise",
@@ -31,20 +42,22 @@ def jobs_table(jobs: Iterable[JobOut], now: datetime, *, wide: bool = False) -> 
 
 
 def _row(job: JobOut, now: datetime) -> tuple[str, ...]:
-    nodes = ",".join(job.slots) or "-"
-    return (*_first_cells(job, now), nodes, promise(job, now))
+    nodes = ",".join(job.slots or job.seats) or "-"
+    return (*_first_cells(job, now), nodes, eta(job, now), promise(job, now))
 
 
 def _wide_row(job: JobOut, now: datetime) -> tuple[str, ...]:
     return (
         *_first_cells(job, now),
-        job.allocation or "-",
+        _places(job) or "-",
         _size_range(job),
         _share_done(job),
         job.owner,
         job.priority,
         ",".join(f"{key}={value}" for key, value in job.labels.items()) or "-",
         job.why or "-",
+        _idle_for(job, now),
+        eta(job, now),
         promise(job, now),
     )
 
@@ -70,15 +83,53 @@ def _ready(job: JobOut) -> str:
     return " ".join(f"{role} {ready}" for role, ready in job.ready.items()) or "-"
 
 
+def _places(job: JobOut) -> str:
+    """Where it is, and whether these are no slots of its own."""
+    if not job.seats:
+        return job.allocation
+    return f"{job.allocation} ({'guest' if job.guest else 'no GPU'})"
+
+
 def _size_range(job: JobOut) -> str:
     least, most = job.min_workers, job.max_workers
     sizes = str(least) if least == most else f"{least}..{most}"
     return f"{sizes} (pinned {job.pin.workers})" if job.pin else sizes
 
 
+def _idle_for(job: JobOut, now: datetime) -> str:
+    """For how long it has not used its GPUs."""
+    if job.idle_since is None:
+        return "-"
+    return span((now - parsed(job.idle_since)).total_seconds()) + (" (shrunk)" if job.shrunk else "")
+
+
 def _share_done(job: JobOut) -> str:
     done, total = job.progress.done, job.progress.total
     return "-" if done is None or not total else f"{min(done / total, 1):.0%}"
+
+
+def eta(job: JobOut, now: datetime) -> str:
+    """When it will be done: the median, and by when nine of ten such jobs are, where that is later."""
+    if job.eta is None or job.eta.finish is None:
+        return "-"
+    if _is_over(job, now):
+        return "any moment"
+    median = clock(parsed(job.eta.finish), now)
+    late = _later(median, job.eta.finish_p90, now)
+    return f"{median} (≤ {late})" if late else median
+
+
+def _is_over(job: JobOut, now: datetime) -> bool:
+    """Whether it should be done by now by all that is known, and is not: its curve or total is not quite true."""
+    late = None if job.eta is None else job.eta.finish_p90
+    return late is not None and parsed(late) <= now
+
+
+def _later(told_before: str, late: str | None, now: datetime) -> str:
+    """The later moment, without the day if that was told already; empty if it is the same as it is told."""
+    moment = told_before if late is None else clock(parsed(late), now)
+    day, _, time = moment.rpartition(" ")
+    return "" if moment == told_before else time if told_before.startswith(f"{day} ") else moment
 
 
 def promise(job: JobOut, now: datetime) -> str:
@@ -103,7 +154,7 @@ def _contract(job: JobOut, now: datetime) -> dict[str, str]:
     return {
         "answer": f"{contract.reply}: {_ANSWERS.get(contract.reply, '')}".rstrip(": "),
         "promised": _due(job, contract.promised, now),
-        "expected": "" if job.ended_at else _expected(contract, now),
+        "expected": "" if _is_outdated(job, contract) else _expected(contract, now),
         "reserved": _slots(contract.share),
         "firm answer": _moment(contract.firm_at, now),
         # Why it had no promise is no news of a job that has ended; the line "because" tells how.
@@ -111,6 +162,11 @@ def _contract(job: JobOut, now: datetime) -> dict[str, str]:
         "by the curve": job.curve_from if contract.reply == "admitted" else "",
         **_offers(job, contract, now),
     }
+
+
+def _is_outdated(job: JobOut, contract: ContractOut) -> bool:
+    """Whether what was expected when it was answered is no news any more: it has ended, rests, or has an ETA."""
+    return bool(job.ended_at) or job.state == "paused" or (job.eta is not None and not contract.promised)
 
 
 def _expected(contract: ContractOut, now: datetime) -> str:
@@ -170,9 +226,11 @@ def job_facts(job: JobOut, now: datetime) -> Table:
             "deadline": "" if _promised_it(job) else _due(job, job.deadline, now),
             **_contract(job, now),
             "promise": _promise_fact(job, now),
+            **_estimates(job, now),
             "progress": _progress(job),
             "workers": _size_range(job) if job.ended_at else f"{job.workers} of {_size_range(job)}",
-            "slots": job.allocation,
+            "slots": _places(job),
+            "GPUs unused": _unused(job, now),
             "generation": str(job.generation) if job.members else "",
             "curve": _curve(job),
             "restarts": _restarts(job),
@@ -181,6 +239,31 @@ def job_facts(job: JobOut, now: datetime) -> Table:
             "submitted before as": job.resubmitted_from,
         }
     )
+
+
+def _unused(job: JobOut, now: datetime) -> str:
+    if job.idle_since is None:
+        return ""
+    shrunk = "; held at its least size for that" if job.shrunk else ""
+    return f"since {told(parsed(job.idle_since), now)}{shrunk}"
+
+
+def _estimates(job: JobOut, now: datetime) -> dict[str, str]:
+    """When it will begin and be done, as things stand."""
+    if job.eta is None:
+        return {}
+    if _is_over(job, now):
+        return {"finish estimate": "any moment; it takes longer than its curve and total say"}
+    finish = _moment(job.eta.finish, now)
+    late = (
+        "" if job.eta.finish is None else _later(clock(parsed(job.eta.finish), now), job.eta.finish_p90, now)
+    )
+    return {
+        "start estimate": "" if job.workers else _moment(job.eta.start, now),
+        "finish estimate": f"{finish}, nine times of ten by {late}"
+        if late
+        else finish or "cannot be foreseen",
+    }
 
 
 def _because(job: JobOut, now: datetime) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from time import sleep as pause
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +20,7 @@ from tenuto.model.phase import ENDED, Phase
 from tenuto.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from tenuto.client import Json
+    from tenuto.client.plain import Json, PlainClient
 
 EXAMPLES = "Examples: tenuto ps · tenuto ps -a --state failed --limit 20 · tenuto ps -l team=vision --json"
 WATCH_EVERY = 2.0
@@ -43,6 +44,13 @@ def ps(
     cursor: Annotated[
         str | None, typer.Option("--cursor", metavar="NEXT", help="Go on where the last page ended.")
     ] = None,
+    queues: Annotated[
+        bool, typer.Option("--queues", help="All jobs as JSON in three lists: waiting, running, finished.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="With --queues: a file for each list in this directory."),
+    ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Show it anew every two seconds.")] = False,
     server: ServerOption = None,
     as_json: JsonOption = False,
@@ -57,6 +65,9 @@ def ps(
         "cursor": cursor,
     }
     with connect(server) as client:
+        if queues or out:
+            _export(client, {**query, "state": _states(states or [], all_jobs=True)}, out)
+            return
         if watch:
             _watch(lambda: client.jobs(**query), wide)
             return
@@ -73,6 +84,16 @@ def ps(
         )
     if page["next"]:
         say(f"There are more: tenuto ps … --cursor {page['next']}")
+
+
+def _export(client: PlainClient, query: Json, out: Path | None) -> None:
+    from tenuto.cli.queues import print_queues, write_queues
+
+    if out is None:
+        print_queues(client, query)
+        return
+    for name, count in write_queues(client, query, out).items():
+        say(f"{out / name}.json has {count} job{'' if count == 1 else 's'}.")
 
 
 def _states(wanted: list[str], *, all_jobs: bool) -> list[str]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import errno
 import ipaddress
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 from tenuto.errors import Conflict, InputInvalid
 
@@ -22,6 +25,47 @@ def listening_socket(host: str, port: int, remembered: int | None) -> socket.soc
         except Conflict:
             pass  # somebody else has it meanwhile; supervisors of this machine are told of the new one
     return _listen(host, 0)
+
+
+@contextmanager
+def unix_socket(path: Path) -> Iterator[socket.socket]:
+    """Listen at a file, for a proxy on this machine; it is gone afterwards.
+
+    Whoever may enter its directory may connect: a request needs a token all the same.
+    """
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    with listening:
+        _make_way(path)
+        try:
+            listening.bind(str(path))
+            path.chmod(0o666)
+            listening.listen(BACKLOG)
+        except OSError as error:
+            raise _cannot_at(path, error.strerror or str(error)) from None
+        try:
+            yield listening
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def _make_way(path: Path) -> None:
+    """Clear away the socket of a server that was killed; anything else stays."""
+    if not path.exists():
+        return
+    if not path.is_socket():
+        raise _cannot_at(path, "there is something else")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        if probe.connect_ex(str(path)) == 0:
+            raise Conflict(f"somebody listens at {path}", code="socket_in_use", remedy="Choose another --uds")
+    path.unlink()
+
+
+def _cannot_at(path: Path, why: str) -> InputInvalid:
+    return InputInvalid(
+        f"cannot listen at {path} ({why})",
+        remedy="Choose a path of up to 100 characters in a directory that exists and is yours",
+        field="uds",
+    )
 
 
 def url_of(listening: socket.socket) -> str:

@@ -11,6 +11,7 @@ from tenuto.cli.plan import LocalWish
 from tenuto.engines.inventory import find_gpus, find_slots
 from tenuto.engines.keeper import LEFT, LocalNode
 from tenuto.errors import InputInvalid
+from tenuto.gpus_here import DriverSilent
 
 PREFIX = "node-"
 
@@ -55,7 +56,11 @@ def described(nodes: Sequence[LocalNode]) -> tuple[str, ...]:
     """A few words about each."""
     words = []
     for node in nodes:
-        slots = find_slots(node.slots)
+        try:
+            slots = find_slots(node.slots)
+        except DriverSilent:
+            words.append(f"{node.name} (GPUs whose driver does not answer)")
+            continue
         kinds = "/".join(sorted({"CPU" if slot.kind == "cpu" else slot.kind for slot in slots}))
         words.append(f"{node.name} ({len(slots)} {kinds} slot{'' if len(slots) == 1 else 's'})")
     return tuple(words)

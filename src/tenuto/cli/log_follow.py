@@ -15,7 +15,7 @@ from tenuto.model.job import IN_PLACE
 from tenuto.model.phase import ENDED
 
 if TYPE_CHECKING:
-    from tenuto.client import Client, Json
+    from tenuto.client.plain import Json, PlainClient
 
 LOOK_EVERY = 0.25
 LINGER = 5.0
@@ -40,7 +40,7 @@ class Which:
 class LogReader:
     """Copies logs to a view; knows how far it is with each worker."""
 
-    client: Client
+    client: PlainClient
     job: str
     """Its id."""
     view: LogView

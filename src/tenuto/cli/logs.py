@@ -15,7 +15,7 @@ from tenuto.cli.printing import print_json, say
 from tenuto.errors import InputInvalid
 
 if TYPE_CHECKING:
-    from tenuto.client import Client, Json
+    from tenuto.client.plain import Json, PlainClient
 
 EXAMPLES = "Examples: tenuto logs train · tenuto logs -f train --rank 0 · tenuto logs 4f21 --tail 50"
 TAIL_WHEN_FOLLOWING = 100
@@ -62,7 +62,7 @@ def logs(
             say(f"{found['name']} is {found['state']}; nothing was printed yet.")
 
 
-def _as_json(client: Client, job: Json, which: Which) -> Json:
+def _as_json(client: PlainClient, job: Json, which: Which) -> Json:
     return client.logs(
         job["id"], role=which.role, rank=which.rank, generation=which.generation, tail=which.tail
     )

@@ -23,6 +23,12 @@ COMMANDS = {
         epilog="EXAMPLES",
         summary="Start the platform, or start it again: what trained meanwhile goes on.",
     ),
+    "serve": Later(
+        "tenuto.cli.up",
+        "serve",
+        epilog="SERVE_EXAMPLES",
+        summary="Run the server alone, in the foreground: `tenuto up --no-local` for service managers and containers.",
+    ),
     "down": Later("tenuto.cli.down", "down", summary="Drain and stop the platform on this machine."),
     "node": Later("tenuto.cli.node", "app", summary="See the nodes, let machines join and leave."),
     "submit": Later(
@@ -31,6 +37,13 @@ COMMANDS = {
         epilog="EXAMPLES",
         kind="SubmitCommand",
         summary="Hand in jobs and get an answer: a promise, or the reason why not.",
+    ),
+    "plan": Later(
+        "tenuto.cli.submit",
+        "submit",
+        epilog="PLAN_EXAMPLES",
+        kind="PlanCommand",
+        summary="Tell what jobs would be answered, without submitting them.",
     ),
     "run": Later(
         "tenuto.cli.run",
@@ -46,12 +59,29 @@ COMMANDS = {
         epilog="EXAMPLES",
         summary="Tell everything about a job: its contract, progress and workers.",
     ),
+    "explain": Later(
+        "tenuto.cli.explain",
+        "explain",
+        epilog="EXAMPLES",
+        summary="Tell why a job waits, was declined or shrunk, and what would help.",
+    ),
+    "whatif": Later(
+        "tenuto.cli.whatif",
+        "whatif",
+        epilog="EXAMPLES",
+        summary="Tell what a change would do to every promise and ETA; nothing is changed.",
+    ),
+    "top": Later(
+        "tenuto.cli.top.command",
+        "top",
+        epilog="EXAMPLES",
+        summary="Show nodes, GPUs, jobs and promises live: sort, filter, look into a job or a node.",
+    ),
     "logs": Later("tenuto.cli.logs", "logs", epilog="EXAMPLES", summary="Show what a job's workers printed."),
     "metrics": Later(
         "tenuto.cli.metrics",
-        "metrics",
-        epilog="EXAMPLES",
-        summary="Show how fast a job's workers go and what they report.",
+        "app",
+        summary="Show how fast a job's workers go and what they report, over time and beside the GPUs that it holds.",
     ),
     "scale": Later(
         "tenuto.cli.scale",
@@ -98,6 +128,40 @@ COMMANDS = {
     ),
     "policy": Later("tenuto.cli.policy", "app", summary="See and change the policy that decides."),
     "policies": Later("tenuto.cli.policies", "policies", summary="List the policies, one sentence each."),
+    "doctor": Later(
+        "tenuto.cli.doctor",
+        "doctor",
+        epilog="EXAMPLES",
+        summary="Tell what is here, what is missing and how to get it.",
+    ),
+    "report": Later(
+        "tenuto.cli.report",
+        "report",
+        epilog="EXAMPLES",
+        summary="Report which promises were kept and which were broken and why, and how well ends were foretold.",
+    ),
+    "history": Later(
+        "tenuto.cli.history",
+        "app",
+        summary="Count the jobs of the past, and export them as a trace that `tenuto replay` reads.",
+    ),
+    "config": Later(
+        "tenuto.cli.config",
+        "app",
+        summary="See the settings and where they come from, check a file of them, import an old one.",
+    ),
+    "server": Later("tenuto.cli.server", "app", summary="Look at the server's own log."),
+    "install-service": Later(
+        "tenuto.cli.install_service",
+        "install_service",
+        epilog="EXAMPLES",
+        summary="Write a systemd unit that runs the server, or with --node the supervisor of this machine.",
+    ),
+    "uninstall-service": Later(
+        "tenuto.cli.install_service",
+        "uninstall_service",
+        summary="Take a unit away that install-service wrote; training is left alone, and so is the home.",
+    ),
     "demo": Later(
         "tenuto.cli.demo",
         "demo",

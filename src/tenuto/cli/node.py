@@ -7,20 +7,21 @@ import os
 import re
 import socket
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tenuto.cli.connect import TOKEN, JsonOption, ServerOption, checked_url, connect
-from tenuto.cli.home import Home, read_secret, write_private
+from tenuto.cli.connect import JsonOption, ServerOption, connect
+from tenuto.cli.home import Home, write_private
+from tenuto.cli.node_usage import NameArgument, gpustat, list_nodes, show_node
 from tenuto.cli.pairs import pairs
-from tenuto.cli.printing import console, print_json, print_list, say, table_of
+from tenuto.cli.printing import console, print_json, say
+from tenuto.client.whereabouts import TOKEN, checked_url, read_secret
 from tenuto.errors import InputInvalid, NotAllowed
 
 if TYPE_CHECKING:
-    from tenuto.client import Json
+    from tenuto.client.plain import Json
 
 app = typer.Typer(
     name="node",
@@ -29,32 +30,11 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The node's name.")]
 
 
-@app.command(name="ls", epilog="Example: tenuto node ls --json")
-def list_nodes(server: ServerOption = None, as_json: JsonOption = False) -> None:
-    """List the nodes: their slots, and who is on them."""
-    with connect(server) as client:
-        nodes = client.nodes()
-    if as_json:
-        print_json(nodes)
-        return
-    columns = ("node", "state", "used", "slots", "kind", "address", "jobs")
-    print_list(table_of(columns, (_row(node) for node in nodes["items"])))
-
-
-def _row(node: Json) -> tuple[str, ...]:
-    kinds = Counter("CPU" if slot["kind"] == "cpu" else str(slot["kind"]) for slot in node["slots"])
-    return (
-        node["name"],
-        node["state"],
-        str(node["used"]),
-        str(node["total"]),
-        ", ".join(kinds),
-        node["address"],
-        ", ".join(node["jobs"]),
-    )
+app.command(name="ls", epilog="Example: tenuto node ls --json")(list_nodes)
+app.command(name="show", epilog="Example: tenuto node show node-0")(show_node)
+app.command(epilog="Examples: tenuto node gpustat node-0 -cp · tenuto node gpustat node-0 --json")(gpustat)
 
 
 @app.command()

@@ -38,16 +38,36 @@ class Plan:
     file: Given = field(default_factory=dict)
     """From the file of settings."""
     options: Given = field(default_factory=dict)
-    """From the command line; they win."""
+    """From the command line; they win over all."""
     local: LocalWish = LocalWish()
     draining: bool = False
     """Come up only to stop everything."""
+    environment: Given = field(default_factory=dict)
+    """From variables such as TENUTO_NODES_TIMEOUT; they win over the file."""
 
     def settings(self, stored: dict[str, Any] | None = None) -> Settings:
         """All settings; the policy and its costs are those of last time where nothing else is said."""
-        known = Scheduling.__dataclass_fields__
-        last = {name: value for name, value in (stored or {}).items() if name in known}
-        return settings_from({"scheduling": last}, self.file, self.options)
+        return settings_from(*self.layers(stored).values())
+
+    def layers(self, stored: dict[str, Any] | None = None) -> dict[str, Given]:
+        """Who says what, by a word for where it comes from; the later one wins."""
+        defaults = asdict(Scheduling())
+        last = {name: value for name, value in (stored or {}).items() if defaults.get(name, value) != value}
+        return {
+            "stored": {"scheduling": last},
+            "file": self.file,
+            "environment": self.environment,
+            "option": self.options,
+        }
+
+    def origins(self, stored: dict[str, Any] | None = None) -> dict[str, str]:
+        """Where each setting that is no default comes from, by its full name."""
+        return {
+            f"{group}.{field}": origin
+            for origin, given in self.layers(stored).items()
+            for group, values in given.items()
+            for field in values
+        }
 
     @property
     def store_url(self) -> str:

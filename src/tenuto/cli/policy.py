@@ -9,10 +9,11 @@ import typer
 from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.pairs import values
 from tenuto.cli.printing import LOOKS_AHEAD, facts_of, print_facts, print_json, remark_if_slow
+from tenuto.cli.shadow import EXAMPLES, shadow
 from tenuto.errors import InputInvalid
 
 if TYPE_CHECKING:
-    from tenuto.client import Json
+    from tenuto.client.plain import Json
 
 _SECONDS = ("interval", "start_cost", "rescale_cost", "lease", "quantum")
 """Settings that are times."""
@@ -61,6 +62,9 @@ def set_policy(
     with connect(server) as client, remark_if_slow(LOOKS_AHEAD):
         changed_policy = client.set_policy({**wish, "force": True} if force else wish)
     _print(changed_policy, as_json)
+
+
+app.command(epilog=EXAMPLES)(shadow)
 
 
 def _print(policy: Json, as_json: bool) -> None:

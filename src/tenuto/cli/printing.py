@@ -18,6 +18,8 @@ LOOKS_AHEAD = (
     "The server works out which promises this touches; "
     "the first time on a machine it compiles for that, which takes a minute or two."
 )
+SLOW = 3.0
+"""Seconds: more than a client looks for a server, so that nobody is told what a server does that is not there."""
 WIDE = 10_000
 """Columns of what is no terminal: a program that reads the lines wants them whole."""
 
@@ -52,7 +54,7 @@ def say(message: str) -> None:
 
 
 @contextmanager
-def remark_if_slow(message: str, after: float = 1.5) -> Iterator[None]:
+def remark_if_slow(message: str, after: float = SLOW) -> Iterator[None]:
     """Tell somebody who waits what for, if it takes longer than one waits without a thought."""
     timer = Timer(after, say, [message])
     timer.daemon = True

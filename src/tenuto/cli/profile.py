@@ -22,7 +22,7 @@ from tenuto.errors import InputInvalid
 from tenuto.model.job import JobSpec
 
 if TYPE_CHECKING:
-    from tenuto.client import Client
+    from tenuto.client.plain import PlainClient
 
 EXAMPLES = (
     "Examples: tenuto profile job.yaml · tenuto profile job.yaml --workers 1,2,4 --batches 64,128 · "
@@ -112,7 +112,7 @@ def _numbers(text: str | None, field: str) -> list[int]:
 
 
 @contextmanager
-def _platform(local: bool, server: str | None, slots: int) -> Iterator[Client]:
+def _platform(local: bool, server: str | None, slots: int) -> Iterator[PlainClient]:
     """The running platform; one of our own if that is wished, or if none runs here and none is named."""
     if local and server:
         raise InputInvalid("--local and --server exclude each other", remedy="Leave one of them out")
@@ -129,14 +129,14 @@ def _platform(local: bool, server: str | None, slots: int) -> Iterator[Client]:
         yield client
 
 
-def _await_slots(client: Client, slots: int) -> None:
+def _await_slots(client: PlainClient, slots: int) -> None:
     """Give nodes that are just joining a while."""
     give_up = time.monotonic() + _JOINS
     while client.cluster()["slots"]["usable"] < slots and time.monotonic() < give_up:
         time.sleep(_LOOK)
 
 
-def _kind(client: Client) -> str:
+def _kind(client: PlainClient) -> str:
     """The kind of device that the cluster has; of several, the one that comes first."""
     kinds = [slot["kind"] for node in client.nodes()["items"] for slot in node["slots"]]
     return kinds[0] if kinds else "cpu"

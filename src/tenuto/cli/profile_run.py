@@ -19,7 +19,7 @@ from tenuto.model.job import IN_PLACE, JobSpec
 from tenuto.model.phase import ENDED
 
 if TYPE_CHECKING:
-    from tenuto.client import Client, Json
+    from tenuto.client.plain import Json, PlainClient
 
 LOOK_EVERY = 0.2
 PATIENCE = 120.0
@@ -53,7 +53,7 @@ class Wish:
 class Profiler:
     """Measures on one platform."""
 
-    client: Client
+    client: PlainClient
     tell: Callable[[str], None]
     """Says what is being done."""
     kind: str = "cpu"

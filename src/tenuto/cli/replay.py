@@ -13,23 +13,32 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tenuto.cli.replay_live import (
+    FastForwardOption,
+    LiveOption,
+    LocalOption,
+    ServerOption,
+    SharedOption,
+    SpeedupOption,
+    Wall,
+    check_options,
+    given_options,
+    rehearse_all,
+)
 from tenuto.cli.replay_outputs import Outputs
-from tenuto.cli.replay_run import run_all
+from tenuto.cli.replay_run import run_all, workloads_of
 from tenuto.cli.replay_table import print_details, print_table
+from tenuto.cli.replay_wanted import Wanted
 from tenuto.lab.choose_policies import choose
 from tenuto.lab.replay import Replay, Terms, check_policy, check_terms
 from tenuto.model.snapshot import Placement, Rules
 from tenuto.sim.cost import load_cost
 from tenuto.sim.early_stop import EarlyStop
-from tenuto.sim.library import find_trace
-from tenuto.sim.read_cluster import load_cluster
-from tenuto.sim.read_profiles import load_profiles
-from tenuto.sim.read_trace import read_trace
-from tenuto.sim.workload import Workload, resolve
 
 EXAMPLES = (
     "Examples: tenuto replay lab-200 --policy all --cluster n8g8 · "
-    "tenuto replay cluster01.csv --cluster n64g8 --policy elasticflow,edf --out runs --json"
+    "tenuto replay cluster01.csv --cluster n64g8 --policy elasticflow,edf --out runs --json · "
+    "tenuto replay --live lab-200 --fast-forward --policy all · tenuto replay --live demo-10 --speedup 100 --local"
 )
 
 
@@ -41,6 +50,7 @@ class Compat(StrEnum):
 
 
 def replay(
+    ctx: typer.Context,
     traces: Annotated[
         list[str], typer.Argument(metavar="TRACE", help="Files, or names from `tenuto trace list`.")
     ],
@@ -63,7 +73,12 @@ def replay(
         float, typer.Option("--slot", min=0.0, help="Least seconds between two optional rescales of a job.")
     ] = 60.0,
     overhead: Annotated[
-        str, typer.Option("--overhead", help="Cost of changes: default, none, artifact, or a JSON file.")
+        str,
+        typer.Option(
+            "--overhead",
+            help="Cost of changes: default, none, artifact, 5,3 (start, rescale), or a JSON file; "
+            "with --live 5,5 if not said.",
+        ),
     ] = "default",
     margin: Annotated[
         float, typer.Option("--margin", min=0.0, help="Share of work that admission adds for safety.")
@@ -88,6 +103,12 @@ def replay(
     early_stop: Annotated[
         str | None, typer.Option("--early-stop", metavar="METRIC>=N", help="Stop early, e.g. 'missed>=10'.")
     ] = None,
+    live: LiveOption = False,
+    fast_forward: FastForwardOption = False,
+    speedup: SpeedupOption = None,
+    local: LocalOption = False,
+    shared: SharedOption = None,
+    server: ServerOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON only (on standard output).")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Also tell how each replay went.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on standard error.")] = False,
@@ -96,12 +117,33 @@ def replay(
     ] = False,
 ) -> None:
     """Replay traces under policies and compare what becomes of the deadlines."""
-    outputs = Outputs(out, gpu_layout, picture, timeline, force)
-    outputs.check(traces)
-    choice = choose(policy, settings or (), compat=compat is not None)
-    terms = Terms(
+    wanted = Wanted(
+        traces=traces,
+        policy=policy,
+        settings=settings or (),
+        cluster=cluster,
+        profiles=profiles,
         rules=Rules(interval=slot, margin=margin, placement=placement, seed=seed),
         overhead=overhead,
+        outputs=Outputs(out, gpu_layout, picture, timeline, force),
+        as_json=as_json,
+        quiet=quiet,
+        given=given_options(ctx),
+    )
+    check_options(wanted.given, live=live)
+    wanted.outputs.check(traces)
+    if live:
+        rehearse_all(wanted, Wall(speedup, fast_forward, local, shared, server))
+    else:
+        _simulate(wanted, compat, early_stop, verbose=verbose)
+
+
+def _simulate(wanted: Wanted, compat: Compat | None, early_stop: str | None, *, verbose: bool) -> None:
+    """Replay in the simulator; nothing is run or written before everything is checked."""
+    outputs, choice = wanted.outputs, choose(wanted.policy, wanted.settings, compat=compat is not None)
+    terms = Terms(
+        rules=wanted.rules,
+        overhead=wanted.overhead,
         compat=None if compat is None else compat.value,
         layouts=outputs.layouts,
         early_stop=None if early_stop is None else EarlyStop.parse(early_stop),
@@ -109,32 +151,16 @@ def replay(
     check_terms(terms)
     for chosen in choice.policies:
         check_policy(chosen, terms)
-    workloads = _workloads(traces, cluster, profiles)
+    workloads = workloads_of(wanted.traces, wanted.cluster, wanted.profiles)
     for workload in workloads:
-        load_cost(overhead, workload.sizes, workload.cluster)
+        load_cost(wanted.overhead, workload.sizes, workload.cluster)
     outputs.check_targets(workloads, choice.policies)
     for remark in choice.remarks:
         typer.echo(remark, err=True)
-    replays = run_all(workloads, choice.policies, terms, show_progress=not quiet)
-    arguments = {
-        "cluster": cluster,
-        "profiles": profiles,
-        "placement": placement.value,
-        "slot": slot,
-        "overhead": overhead,
-        "margin": margin,
-        "seed": seed,
-        "compat": terms.compat,
-        "early_stop": early_stop,
-    }
+    replays = run_all(workloads, choice.policies, terms, show_progress=not wanted.quiet)
+    arguments = wanted.arguments(wanted.overhead, compat=terms.compat, early_stop=early_stop)
     outputs.write(replays, choice, arguments)
-    _print(replays, choice.changes, as_json, verbose)
-
-
-def _workloads(traces: Sequence[str], cluster: str, profiles: str) -> list[Workload]:
-    """Read and check every input before anything is run or written."""
-    known, site = load_profiles(profiles), load_cluster(cluster)
-    return [resolve(read_trace(find_trace(trace)), known, site) for trace in traces]
+    _print(replays, choice.changes, wanted.as_json, verbose)
 
 
 def _print(replays: Sequence[Replay], changes: str, as_json: bool, verbose: bool) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -10,13 +11,30 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from tenuto.lab.interrupts import interrupts_held
 from tenuto.lab.replay import Replay, Terms, load_kernels, replay
 from tenuto.policy.base import Policy
-from tenuto.sim.workload import Workload
+from tenuto.sim.library import find_trace
+from tenuto.sim.read_cluster import load_cluster
+from tenuto.sim.read_profiles import load_profiles
+from tenuto.sim.read_trace import read_trace
+from tenuto.sim.workload import Workload, resolve
 
 
 def run_all(
     workloads: Sequence[Workload], policies: Sequence[Policy], terms: Terms, *, show_progress: bool
 ) -> list[Replay]:
     """Replay every trace under every policy."""
+    with progress(show=show_progress) as bar:
+        return [_replay(workload, policy, terms, bar) for workload in workloads for policy in policies]
+
+
+def workloads_of(traces: Sequence[str], cluster: str, profiles: str) -> list[Workload]:
+    """Read and check every input before anything is run or written."""
+    known, site = load_profiles(profiles), load_cluster(cluster)
+    return [resolve(read_trace(find_trace(trace)), known, site) for trace in traces]
+
+
+@contextmanager
+def progress(*, show: bool) -> Iterator[Progress]:
+    """A bar on standard error, if that is a terminal."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
@@ -25,9 +43,9 @@ def run_all(
         TimeRemainingColumn(),
     )
     # In a file a bar that comes and goes leaves nothing but an empty line.
-    disable = not (show_progress and console.is_terminal)
+    disable = not (show and console.is_terminal)
     with Progress(*columns, console=console, transient=True, disable=disable) as bar:
-        return [_replay(workload, policy, terms, bar) for workload in workloads for policy in policies]
+        yield bar
 
 
 def _replay(workload: Workload, policy: Policy, terms: Terms, bar: Progress) -> Replay:

@@ -22,7 +22,7 @@ from tenuto.errors import InputInvalid, TenutoError
 from tenuto.wire.job_file import from_command
 
 if TYPE_CHECKING:
-    from tenuto.client import Client, Json
+    from tenuto.client.plain import Json, PlainClient
 
 EXAMPLES = (
     "Examples: tenuto run -- python train.py · "
@@ -41,6 +41,7 @@ def run(
     command: Annotated[list[str], typer.Argument(metavar="COMMAND...", help="What to run, with arguments.")],
     name: options.NameOption = None,
     workers: options.WorkersOption = None,
+    gpus: options.GpusOption = None,
     deadline: options.DeadlineOption = None,
     steps: options.StepsOption = None,
     curve: options.CurveOption = None,
@@ -66,6 +67,7 @@ def run(
     wishes = options.Wishes(
         plain={"name": name, "deadline": deadline, "priority": priority, "node": node, "after": after},
         workers=workers,
+        gpus=gpus,
         steps=steps,
         curve=curve,
         env=env or (),
@@ -91,7 +93,7 @@ def run(
         raise typer.Exit(REFUSED)
 
 
-def _attended(client: Client, job: Json) -> int:
+def _attended(client: PlainClient, job: Json) -> int:
     """Stay with a job to its end; returns what this program shall end with."""
     # Only what the job prints goes to standard output.
     messages = console(error=True)

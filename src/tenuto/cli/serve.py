@@ -10,46 +10,59 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 
+import tenuto
 from tenuto.cli.beginning import Beginning, begin
+from tenuto.cli.cluster_watch import ClusterWatch
 from tenuto.cli.deciding import Decider, Deciding
-from tenuto.cli.home import ServerFile
+from tenuto.cli.event_log import EventLog
 from tenuto.cli.housekeeping import Household, Housekeeper
-from tenuto.cli.listen import listening_socket, only_here, url_of
+from tenuto.cli.listen import listening_socket, only_here, unix_socket, url_of
 from tenuto.cli.local_nodes import anything_left, described, known_nodes
+from tenuto.cli.monitoring import Monitoring
 from tenuto.cli.plan import Listening, Plan
+from tenuto.cli.server_log import begin_log, log_file
+from tenuto.cli.shadowing import Imagining, Shadowing
+from tenuto.client.whereabouts import ServerFile, read_secret
 from tenuto.engines.keeper import Keeper, WayIn
 from tenuto.engines.local import LocalEngine
 from tenuto.engines.node_api import node_router
+from tenuto.engines.questions import Questions
 from tenuto.errors import Conflict
+from tenuto.monitor.prometheus.counts import Counts
 from tenuto.server.app import create_app
 from tenuto.server.auth import NODE, Gate
+from tenuto.server.census import Census
 from tenuto.server.platform import Files
 from tenuto.store.base import Store
 from tenuto.store.logs import LogStore
 from tenuto.store.open import open_store
+from tenuto.store.sql import SqlStore
 from tenuto.store.steps import StepStore
 
 log = logging.getLogger("tenuto")
 
 _PATIENCE = 2
 """Seconds for which requests that are under way may go on after the server was told to end."""
-_SECRETS = ("TENUTO_STORE", "TENUTO_TOKEN")
+_SECRETS = ("TENUTO_INFLUX_URL", "TENUTO_STORE", "TENUTO_STORE_URL", "TENUTO_TOKEN")
 """Variables that workers must not inherit."""
 
 
 def serve(plan: Plan, announce: Callable[[Listening], None]) -> None:
     """Serve until told to end; `announce` is called as soon as requests are answered."""
-    _log_to_stderr()
     for name in _SECRETS:
         os.environ.pop(name, None)
     plan.home.prepare()
     with plan.home.locked(), closing(_open_store(plan)) as store:
-        _Platform(plan, store, begin(store, plan)).run(announce)
+        beginning, home = begin(store, plan), plan.home
+        secrets = filter(None, map(read_secret, (home.token, home.node_token)))
+        begin_log(beginning.settings.logs, home, secrets)
+        _Platform(plan, store, beginning).run(announce)
 
 
 def _open_store(plan: Plan) -> Store:
@@ -72,11 +85,15 @@ class _Platform:
         self._store = store
         self._settings = beginning.settings
         self._beginning = beginning
+        self._log = log_file(self._settings.logs, plan.home)
         self._engine = LocalEngine(silence=self._settings.nodes.timeout)
         home = plan.home
         self._keeper = Keeper(beginning.local, WayIn(server_file=home.server, token_file=home.node_token))
         names = [node.name for node in beginning.local]
+        self._monitoring = Monitoring(self._settings, home.path, store)
+        self._counts = Counts()
         self._deciding = Deciding(store, self._controller)
+        self._shadowing = Shadowing(store, self._shadows)
         self._housekeeper = Housekeeper(
             Household(
                 store,
@@ -85,7 +102,6 @@ class _Platform:
                 local=names,
                 unwanted=set(known_nodes(home)) - set(names),
                 timeout=self._settings.nodes.timeout,
-                log=home.server_log,
             ),
             end=self._end,
         )
@@ -95,6 +111,9 @@ class _Platform:
         """Listen, then begin everything else; at the end take it apart in the opposite order."""
         home, app = self._plan.home, self._app()
         with self._listen() as listening, ExitStack() as cleanup:
+            sockets = [listening]
+            if path := self._settings.serving.uds:
+                sockets.append(cleanup.enter_context(unix_socket(Path(path))))
             told = Listening(
                 url=url_of(listening),
                 port=listening.getsockname()[1],
@@ -104,15 +123,22 @@ class _Platform:
                 token=self._beginning.new_token,
             )
             self._server = _Server(app, lambda: self._begin_work(told, announce), lambda: self._let_go(app))
-            cleanup.callback(home.write_server_file, ServerFile(told.url, None, told.port, self._plan.store))
-            for part in (self._housekeeper.stop, self._keeper.stop_watching, self._deciding.stop):
+            cleanup.callback(home.write_server_file, self._server_file(told, None))
+            events = EventLog(self._store, app.state.guests)
+            events.start()
+            cleanup.callback(events.stop)
+            cleanup.callback(self._monitoring.stop)
+            cleanup.callback(self._cluster_watch.stop)
+            cleanup.callback(self._census.stop)
+            for part in (self._housekeeper.stop, self._keeper.stop_watching, self._shadowing.stop):
                 cleanup.callback(part)
-            self._server.run(sockets=[listening])
+            cleanup.callback(self._deciding.stop)
+            self._server.run(sockets=sockets)
         log.info(
             "ended; %s",
             "nothing runs any more" if self._housekeeper.done else "training goes on without the server",
         )
-        if self._deciding.hangs_on:
+        if self._deciding.hangs_on or self._shadowing.hangs_on:
             # It compiles, and nothing else ends that. What is stored is whole at any moment.
             sys.stdout.flush()
             os._exit(0)
@@ -131,24 +157,48 @@ class _Platform:
             token = gate.remembered(header) or gate.known(header)
             return token is not None and token.kind == NODE
 
-        router = node_router(self._engine, logs, admit, self._settings)
-        app = create_app(self._store, Files(logs, steps), self._settings, time.time, [router])
+        questions = Questions()
+        watch = self._monitoring
+        router = node_router(self._engine, logs, admit, self._settings, questions, watch)
+        files = Files(logs, steps, self._log, watch.series, watch.latest)
+        app = create_app(self._store, files, self._settings, time.time, [router])
+        app.state.questions = questions
+        app.state.origins = self._beginning.origins
         app.state.trouble = lambda: self._deciding.trouble
+        app.state.shadows = lambda: self._shadowing.shown
+        self._watched(app)
         return app
+
+    def _watched(self, app: FastAPI) -> None:
+        """Let what is told to Prometheus be counted where it happens."""
+        watch, self._counts = self._monitoring, app.state.platform.counts
+        app.state.pages.pushing = lambda: None if watch.influx is None else watch.influx.health
+        self._census = Census(app.state.platform)
+        self._cluster_watch = ClusterWatch(app.state.glance.now, watch.series)
+        if isinstance(self._store, SqlStore):
+            self._store.timed = self._counts.committed
 
     def _begin_work(self, told: Listening, announce: Callable[[Listening], None]) -> None:
         """The server answers: tell everybody, then start what takes longer."""
-        self._plan.home.write_server_file(ServerFile(told.url, told.pid, told.port, self._plan.store))
+        self._plan.home.write_server_file(self._server_file(told, told.pid))
         if not only_here(self._settings.serving.host):
             log.warning(
                 "%s can be reached from other machines, and tokens travel as plain text: "
                 "put a proxy with TLS before it, or use it in a network that you trust",
                 self._settings.serving.host,
             )
+        log.info("tenuto %s listens at %s", tenuto.__version__, told.url)
         announce(told)
         self._keeper.start()
         self._deciding.start()
+        self._monitoring.start()
+        self._cluster_watch.start()
+        self._census.start()
+        self._shadowing.start()
         self._housekeeper.start()
+
+    def _server_file(self, told: Listening, pid: int | None) -> ServerFile:
+        return ServerFile(told.url, pid, told.port, self._plan.store, str(self._log))
 
     def _controller(self) -> Decider:
         from tenuto.live.controller import Controller  # numba and the policies: they take a second
@@ -162,8 +212,15 @@ class _Platform:
             holder=f"{socket.gethostname()}:{self._plan.home.path}",
             # The lock on the home says that nobody else works on the store in it.
             force=not self._settings.store.url,
+            uses=self._monitoring.uses,
+            onlooker=self._counts,
         )
-        return Loop(controller, self._store, self._engine, time.time)
+        return Loop(controller, self._store, self._engine, time.time, self._counts)
+
+    def _shadows(self) -> Imagining:
+        from tenuto.live.shadow import Shadows  # as above
+
+        return Shadows(self._store, time.time, self._settings.scheduling)
 
     def _let_go(self, app: FastAPI) -> None:
         """Send those home who wait for news, so that the end does not wait for them."""
@@ -216,11 +273,3 @@ class _Server(uvicorn.Server):
             os._exit(128 + number)
         self.should_exit = True
         log.info("ending; training goes on")
-
-
-def _log_to_stderr() -> None:
-    logging.basicConfig(
-        level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
-    for noisy in ("uvicorn", "uvicorn.error", "httpx", "alembic"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)

@@ -1,18 +1,52 @@
-"""Settings laid over each other: defaults, those of last time, a file, options; and whether they fit together."""
+"""Settings laid over each other: defaults, last time's, a file, the environment, options; and whether they fit."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from tenuto.errors import InputInvalid
-from tenuto.settings import Settings
+from tenuto.settings import Idle, Influx, Logs, Monitor, Settings, Sharing, without_secrets
+from tenuto.suggest import did_you_mean
+from tenuto.wire import env
 
 Given = Mapping[str, Mapping[str, Any]]
 """Values by group and field; only those that somebody gave."""
 
 HIGHEST_PORT = 65535
+SHORTEST_PERIOD, LONGEST_PERIOD = 0.1, 600.0
+"""Seconds: more often would be felt by training; of less, an hour of samples would tell nothing."""
+LEVELS = ("debug", "info", "warning", "error")
+FORMATS = ("text", "json")
+PREFIX = "TENUTO"
+_EACH_ITS_OWN = frozenset(
+    {
+        env.RANK,
+        env.LOCAL_RANK,
+        env.WORLD_SIZE,
+        env.LOCAL_WORLD_SIZE,
+        env.GROUP_RANK,
+        env.MASTER_ADDR,
+        env.MASTER_PORT,
+        env.CUDA_VISIBLE_DEVICES,
+    }
+)
+"""Variables that no two workers can have in common by a setting."""
+
+
+def named_in(environment: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """The variables that are settings, with group and field: TENUTO_NODES_TIMEOUT is `timeout` of `nodes`.
+
+    An empty variable counts as none.
+    """
+    known = {
+        f"{PREFIX}_{group.name}_{field.name}".upper(): (group.name, field.name)
+        for group in fields(Settings)
+        for field in fields(getattr(Settings(), group.name))
+    }
+    return {name: known[name] for name in sorted(known) if environment.get(name)}
 
 
 def settings_from(*layers: Given) -> Settings:
@@ -48,6 +82,90 @@ def _check(settings: Settings) -> None:
     )
     _demand(bool(serving.host), "serving.host", "is empty", "Write 127.0.0.1")
     _demand(serving.max_body > 0, "serving.max_body", "is 0", "A megabyte is 1048576")
+    _check_log(settings.logs)
+    _check_sharing(settings.sharing)
+    _check_monitor(settings.monitor)
+    _check_influx(settings.influx)
+    _check_idle(settings.idle)
+    _check_variables(settings.workers.env)
+
+
+def _check_log(logs: Logs) -> None:
+    _demand(logs.server_bytes > 0, "logs.server_bytes", "is 0", "Ten megabytes are 10485760")
+    _demand(logs.server_files > 0, "logs.server_files", "is 0", "Keep 1 at least, else the log could not end")
+    for name, given, known in (
+        ("logs.server_level", logs.server_level, LEVELS),
+        ("logs.server_format", logs.server_format, FORMATS),
+    ):
+        remedy = f"{did_you_mean(given, known)}Known are {', '.join(known)}"
+        _demand(given in known, name, f"cannot be {given!r}", remedy)
+
+
+def _check_sharing(sharing: Sharing) -> None:
+    _demand(sharing.jobs >= 1, "sharing.jobs", "is 0", "Write 1 if no two jobs shall be on one slot")
+    _demand(
+        sharing.memory <= 1,
+        "sharing.memory",
+        f"of {sharing.memory:g} is more than all there is",
+        "Write a part of the memory, such as 0.5",
+    )
+
+
+def _check_monitor(monitor: Monitor) -> None:
+    period, upload = monitor.period, monitor.upload
+    fits = period == 0 or SHORTEST_PERIOD <= period <= LONGEST_PERIOD
+    between = f"between {SHORTEST_PERIOD:g} and {LONGEST_PERIOD:g} s"
+    _demand(fits, "monitor.period", f"of {period:g} s is not {between}", "Write 1, or 0 for no samples")
+    fits = SHORTEST_PERIOD <= upload <= LONGEST_PERIOD
+    _demand(fits, "monitor.upload", f"of {upload:g} s is not {between}", "Write 2")
+
+
+def _check_influx(influx: Influx) -> None:
+    if influx.url:
+        shown = without_secrets(influx.url)
+        remedy = "Write it as http://influx:8086"
+        try:
+            parts = urlsplit(influx.url)
+            right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            right = False
+        _demand(right, "influx.url", f"{shown!r} is no address of a database", remedy)
+        _demand(bool(influx.database or influx.bucket), "influx.database", "is empty", "Name it, or a bucket")
+    least = 1 << 20
+    _demand(
+        influx.buffer >= least, "influx.buffer", f"is less than {least} bytes", "Write 67108864 for 64 MiB"
+    )
+    _demand(
+        not influx.user or bool(influx.secret_file),
+        "influx.user",
+        "has no password",
+        "Put it into a file that only you can read, and name that in influx.secret_file",
+    )
+
+
+def _check_idle(idle: Idle) -> None:
+    _demand(
+        idle.below <= 100,
+        "idle.below",
+        f"of {idle.below:g} % is more than any GPU can be used",
+        "Write a number of percent, such as 5",
+    )
+
+
+def _check_variables(variables: Mapping[str, str]) -> None:
+    if not variables:
+        return
+    from tenuto.wire.fields import variables as checked  # pydantic, for those who need it
+    from tenuto.wire.quantities import Unusable
+
+    try:
+        checked(dict(variables))
+    except Unusable as error:
+        raise InputInvalid(
+            f"workers.env: {error.problem}", remedy=error.remedy, field="workers.env"
+        ) from None
+    own = sorted(_EACH_ITS_OWN & variables.keys())
+    _demand(not own, "workers.env", f"sets {', '.join(own)}", "Each worker gets its own; leave it out")
 
 
 def _demand(holds: bool, field: str, problem: str, remedy: str) -> None:

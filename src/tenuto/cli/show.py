@@ -11,7 +11,7 @@ from tenuto.cli.printing import console, print_facts, print_json, print_list
 from tenuto.cli.read_reply import attempts_of, job_of
 
 if TYPE_CHECKING:
-    from tenuto.client import Client, Json
+    from tenuto.client.plain import Json, PlainClient
 
 NEWEST = 20
 """Starts of workers that are shown."""
@@ -50,7 +50,7 @@ def _plain(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _attempts(client: Client, job: str) -> list[Json]:
+def _attempts(client: PlainClient, job: str) -> list[Json]:
     """Every start of a worker, page by page."""
     page = client.attempts(job)
     found: list[Json] = page["items"]

@@ -19,13 +19,19 @@ from tenuto.wire.job_file import WrittenJob, from_command, in_order, read_jobs
 from tenuto.wire.quantities import Unusable, duration
 
 if TYPE_CHECKING:
-    from tenuto.client import Client, Json
+    from tenuto.client.plain import Json, PlainClient
 
 EXAMPLES = (
     "Examples: tenuto submit job.yaml · tenuto submit train.sh --deadline +6h · "
     "tenuto submit --workers 2 --min 1 --max 4 --nic eth0 -- python train.py --epochs 3"
 )
-COMMAND = "command"
+PLAN_EXAMPLES = "Examples: tenuto plan job.yaml · tenuto plan train.sh --deadline +6h --json"
+PLAN_HELP = """Tell what jobs would be answered, without submitting them.
+
+It takes what submit takes, and is the same as submit --dry-run: the promise or the reason and the counter-offers, when
+it would begin and be done, how many slots it would have where and when, and which other jobs it would move. Exit code 3
+says that the platform would decline a job, or cannot hold it."""
+COMMAND, DRY_RUN = "command", "dry_run"
 
 
 class SubmitCommand(TyperCommand):
@@ -43,6 +49,18 @@ class SubmitCommand(TyperCommand):
         return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
 
 
+class PlanCommand(SubmitCommand):
+    """The same command for those who only want to know."""
+
+    def __init__(self, *names: Any, **settings: Any) -> None:
+        super().__init__(*names, **{**settings, "help": PLAN_HELP})
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Submit nothing."""
+        ctx.meta[DRY_RUN] = True
+        return super().parse_args(ctx, args)
+
+
 def submit(
     ctx: typer.Context,
     files: Annotated[
@@ -56,6 +74,7 @@ def submit(
     workers: options.WorkersOption = None,
     least: Annotated[int | None, typer.Option("--min", metavar="N", help="The fewest workers.")] = None,
     most: Annotated[int | None, typer.Option("--max", metavar="N", help="The most workers.")] = None,
+    gpus: options.GpusOption = None,
     deadline: options.DeadlineOption = None,
     steps: options.StepsOption = None,
     curve: options.CurveOption = None,
@@ -70,6 +89,10 @@ def submit(
     after: options.AfterOption = None,
     settings: options.SetOption = None,
     fresh: options.FreshOption = False,
+    only_asked: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Print the whole answer and submit nothing; same as tenuto plan."),
+    ] = False,
     detach: Annotated[
         bool, typer.Option("--detach", "-d", help="Print the id and do not wait for the answer.")
     ] = False,
@@ -93,6 +116,7 @@ def submit(
         workers=workers,
         least=least,
         most=most,
+        gpus=gpus,
         steps=steps,
         curve=curve,
         nic=nic,
@@ -102,6 +126,10 @@ def submit(
     )
     jobs = in_order(_jobs([*(files or ()), *(more_files or ())], ctx.meta.get(COMMAND), wishes))
     with connect(server, patience=seconds_of(patience)) as client:
+        if only_asked or ctx.meta.get(DRY_RUN):
+            from tenuto.cli.dry_run import dry_run  # whoever submits need not wait for it
+
+            raise typer.Exit(dry_run(client, jobs, as_json=as_json))
         made = submit_all(client, jobs, fresh=fresh)
         if detach:
             _print_ids(made, as_json)
@@ -127,14 +155,14 @@ def _jobs(files: Sequence[str], command: Sequence[str] | None, wishes: options.W
     return [job.changed(wishes.over(dict(job.values))).checked() for job in written]
 
 
-def submit_all(client: Client, jobs: Sequence[WrittenJob], *, fresh: bool = False) -> list[Json]:
+def submit_all(client: PlainClient, jobs: Sequence[WrittenJob], *, fresh: bool = False) -> list[Json]:
     """Send the jobs in turn; each that waits for another of them gets its id."""
     made: dict[str, Json] = {}
     try:
         for job in jobs:
             made[job.name] = _submitted(client, job, made)
             if fresh:
-                delete_earlier(client, made[job.name])
+                delete_earlier_logs(client, made[job.name])
     except (TenutoError, KeyboardInterrupt):
         if made:
             say(f"Submitted before that: {', '.join(job['id'] for job in made.values())}")
@@ -142,7 +170,7 @@ def submit_all(client: Client, jobs: Sequence[WrittenJob], *, fresh: bool = Fals
     return list(made.values())
 
 
-def _submitted(client: Client, job: WrittenJob, made: dict[str, Json]) -> Json:
+def _submitted(client: PlainClient, job: WrittenJob, made: dict[str, Json]) -> Json:
     if job.after in made:
         job = job.waiting_for(made[job.after]["id"])
     nodes = on_nodes(job.hosts, client.nodes()["items"]) if job.hosts else {}
@@ -153,15 +181,20 @@ def _submitted(client: Client, job: WrittenJob, made: dict[str, Json]) -> Json:
         raise job.blamed(error) from None
 
 
-def delete_earlier(client: Client, job: Json) -> None:
-    """Forget the ended jobs of the same name and owner; the new one is safely stored by now."""
+def delete_earlier_logs(client: PlainClient, job: Json) -> None:
+    """Delete what ended jobs of the same name and owner printed; the new one is safely stored by now."""
     query = {"name": job["name"], "owner": job["owner"], "state": sorted(ENDED), "limit": 500}
-    while earlier := [one["id"] for one in client.jobs(**query)["items"] if one["id"] != job["id"]]:
-        for id_ in earlier:
-            client.delete(id_)
+    cursor: str | None = None
+    while True:
+        page = client.jobs(**query, cursor=cursor)
+        for earlier in page["items"]:
+            if earlier["id"] != job["id"]:
+                client.delete_logs(earlier["id"])
+        if (cursor := page["next"]) is None:
+            return
 
 
-def _answered(client: Client, job: Json, *, show: bool) -> Json:
+def _answered(client: PlainClient, job: Json, *, show: bool) -> Json:
     try:
         job = await_verdict(client, job)
     except KeyboardInterrupt:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ import typer
 import tenuto
 from tenuto.cli.home import Home
 from tenuto.cli.plan import Listening, LocalWish, Plan
-from tenuto.cli.settings_layers import Given
+from tenuto.cli.settings_layers import Given, named_in
 from tenuto.errors import InputInvalid
 
 EXAMPLES = """Examples:
@@ -24,8 +25,23 @@ tenuto up --nodes 3 --slots 4    three virtual nodes of four slots each
 
 tenuto up --detach               in the background; tenuto down ends it
 """
+SERVE_EXAMPLES = "Examples: tenuto serve --port 8080 · tenuto serve --uds /run/tenuto/socket"
 STORE = "TENUTO_STORE"
 ENGINES = ("local",)
+HostOption = Annotated[
+    str | None, typer.Option(help="The address to listen at; else only this machine reaches it.")
+]
+PortOption = Annotated[
+    int | None, typer.Option(min=0, max=65535, help="The port; else that of last time, or a free one.")
+]
+UdsOption = Annotated[
+    str | None, typer.Option(metavar="PATH", help="A Unix socket to listen at besides, for a proxy.")
+]
+StoreOption = Annotated[
+    str | None, typer.Option(envvar=STORE, help="A database's URL; else SQLite in the home directory.")
+]
+ConfigOption = Annotated[Path | None, typer.Option(help="A YAML file with settings.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one line of JSON when it listens.")]
 
 
 def up(
@@ -41,16 +57,11 @@ def up(
     no_local: Annotated[
         bool, typer.Option("--no-local", help="Only the server: no node on this machine.")
     ] = False,
-    host: Annotated[
-        str | None, typer.Option(help="The address to listen at; else only this machine reaches it.")
-    ] = None,
-    port: Annotated[
-        int | None, typer.Option(min=0, max=65535, help="The port; else that of last time, or a free one.")
-    ] = None,
-    store: Annotated[
-        str | None, typer.Option(envvar=STORE, help="A database's URL; else SQLite in the home directory.")
-    ] = None,
-    config: Annotated[Path | None, typer.Option(help="A YAML file with settings.")] = None,
+    host: HostOption = None,
+    port: PortOption = None,
+    uds: UdsOption = None,
+    store: StoreOption = None,
+    config: ConfigOption = None,
     policy: Annotated[str | None, typer.Option(help="The policy; else that of last time.")] = None,
     start_cost: Annotated[
         float | None, typer.Option(min=0, help="Seconds without progress when a job starts.")
@@ -69,7 +80,7 @@ def up(
     detach: Annotated[
         bool, typer.Option("--detach", "-d", help="Go on in the background, and return when it listens.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one line of JSON when it listens.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Start the platform, or start it again: what trained meanwhile goes on."""
     if engine not in ENGINES:
@@ -82,21 +93,51 @@ def up(
             "wait_nodes": wait_nodes,
         },
         "nodes": {"dead_man": dead_man},
-        "serving": {"host": host, "port": port},
+        "serving": {"host": host, "port": port, "uds": uds},
         "store": {"url": store},
     }
-    plan = Plan(
-        home=Home.named_by(os.environ),
-        file=read_file(config),
-        options=_given(options),
-        local=LocalWish(nodes=nodes, slots=slots, none=no_local),
-    )
-    plan.check()
+    plan = _plan(options, config, LocalWish(nodes=nodes, slots=slots, none=no_local))
     if detach:
         from tenuto.cli.background import start_in_background
 
         _announce(start_in_background(plan), as_json)
         return
+    _serve(plan, as_json)
+
+
+def serve(
+    host: HostOption = None,
+    port: PortOption = None,
+    uds: UdsOption = None,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run the server alone, in the foreground: `tenuto up --no-local` for service managers and containers.
+
+    SIGTERM and Ctrl-C end it in good order; training goes on. Nodes that this machine had are drained.
+    """
+    options: dict[str, dict[str, Any]] = {
+        "serving": {"host": host, "port": port, "uds": uds},
+        "store": {"url": store},
+    }
+    _serve(_plan(options, config, LocalWish(none=True)), as_json)
+
+
+def _plan(options: dict[str, dict[str, Any]], config: Path | None, local: LocalWish) -> Plan:
+    """What is to be done, checked before anything is changed."""
+    plan = Plan(
+        home=Home.named_by(os.environ),
+        file=read_file(config),
+        environment=read_variables(os.environ),
+        options=_given(options),
+        local=local,
+    )
+    plan.check()
+    return plan
+
+
+def _serve(plan: Plan, as_json: bool) -> None:
     from tenuto.cli.begin_serving import begin_serving
 
     begin_serving(plan, lambda listening: _announce(listening, as_json))
@@ -109,6 +150,15 @@ def read_file(config: Path | None) -> Given:
     from tenuto.cli.config_file import read_config  # numbers and YAML, for those who need them
 
     return read_config(config)
+
+
+def read_variables(environment: Mapping[str, str]) -> Given:
+    """The settings that variables of the environment give."""
+    if not named_in(environment):
+        return {}
+    from tenuto.cli.config_file import read_environment
+
+    return read_environment(environment)
 
 
 def _given(options: dict[str, dict[str, Any]]) -> Given:

@@ -14,7 +14,7 @@ from tenuto.cli.printing import print_facts, say
 from tenuto.cli.read_reply import job_of
 
 if TYPE_CHECKING:
-    from tenuto.client import Client, Json
+    from tenuto.client.plain import Json, PlainClient
 
 REFUSED = 3
 SOON = 2.0
@@ -35,7 +35,7 @@ def has_become(state: str) -> str:
     return f"was {state}" if state in ("cancelled", "declined", "lost") else f"is {state}"
 
 
-def await_verdict(client: Client, job: Json) -> Json:
+def await_verdict(client: PlainClient, job: Json) -> Json:
     """The job with its answer, however long that takes; says what it waits for."""
     said = ""
     while _waits(job):
@@ -52,7 +52,7 @@ def await_verdict(client: Client, job: Json) -> Json:
     return job
 
 
-def await_new_promise(client: Client, job: Json) -> Json:
+def await_new_promise(client: PlainClient, job: Json) -> Json:
     """The job when the contract knows its new deadline, or soon: policies that promise nothing change no contract."""
     until = time.monotonic() + SOON
     while _contract_is_behind(job) and time.monotonic() < until:
@@ -72,7 +72,7 @@ def _waits(job: Json) -> bool:
     return job["state"] == "submitted" or (job["state"] == "paused" and not job["wish"])
 
 
-def reason_to_wait(client: Client) -> str:
+def reason_to_wait(client: PlainClient) -> str:
     """Why there is no answer yet."""
     cluster = client.cluster()
     state = cluster["controller"]["state"]

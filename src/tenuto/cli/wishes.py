@@ -14,7 +14,7 @@ from tenuto.cli.verdict import REFUSED, await_verdict, has_become, print_verdict
 from tenuto.model.phase import ENDED, Phase
 
 if TYPE_CHECKING:
-    from tenuto.client import Client, Json
+    from tenuto.client.plain import Json, PlainClient
 
 WaitOption = Annotated[bool, typer.Option("--wait", help="Return when it is done, not when it is noted.")]
 _LOOK_EVERY = 0.3
@@ -69,7 +69,7 @@ def cancel(
     )
 
 
-def await_end(client: Client, job: Json) -> Json:
+def await_end(client: PlainClient, job: Json) -> Json:
     """The job when it has ended."""
     while job["state"] not in ENDED:
         asked = time.monotonic()
@@ -78,7 +78,7 @@ def await_end(client: Client, job: Json) -> Json:
     return job
 
 
-def await_state(client: Client, job: Json, states: Collection[str]) -> Json:
+def await_state(client: PlainClient, job: Json, states: Collection[str]) -> Json:
     """The job when it is in one of these states."""
     while job["state"] not in states:
         time.sleep(_LOOK_EVERY)
