@@ -22,7 +22,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from tenuto.client import Client
+from tenuto.client.plain import PlainClient
 from tenuto.engines.supervisor.options import SupervisorOptions
 from tenuto.engines.supervisor.record_upload import RecordUpload
 from tenuto.engines.supervisor.server import Server
@@ -33,7 +33,7 @@ UP = (sys.executable, "-m", "tenuto", "up", "--json", "--no-local")
 
 
 @contextmanager
-def a_server(home: Path) -> Iterator[tuple[str, Client]]:
+def a_server(home: Path) -> Iterator[tuple[str, PlainClient]]:
     """A server, and a client of it."""
     environment = {**os.environ, "TENUTO_HOME": str(home)}
     with (home / "log").open("ab") as log:
@@ -41,7 +41,7 @@ def a_server(home: Path) -> Iterator[tuple[str, Client]]:
     try:
         assert process.stdout
         url = json.loads(process.stdout.readline())["url"]
-        with Client(url, (home / "token").read_text().strip()) as client:
+        with PlainClient(url, (home / "token").read_text().strip()) as client:
             yield url, client
     finally:
         process.terminate()
@@ -79,7 +79,7 @@ def brought(server: Server, uploads: list[RecordUpload]) -> float:
     return time.perf_counter() - begun
 
 
-def read(client: Client, job: str) -> tuple[float, int]:
+def read(client: PlainClient, job: str) -> tuple[float, int]:
     """Read all series; returns the seconds it took, and how many points there were."""
     begun, points = time.perf_counter(), 0
     following: int | None = 0

@@ -29,7 +29,9 @@ def draw(live: Sequence[Outcome], simulated: Sequence[Outcome], path: Path) -> N
         axes.bar_label(right, [f"{replayed.met}"])
     axes.set_xticks(range(len(live)), [look_of(one.policy).label for one in live])
     axes.set(
-        ylim=(0, 1.1), ylabel=f"deadlines met, of {live[0].of}", title="Left: trained live. Right: simulated."
+        ylim=(0, 1.1),
+        ylabel="share of deadlines met",
+        title=f"{live[0].of} jobs. Left: trained live. Right: simulated.",
     )
     axes.spines[["top", "right"]].set_visible(False)
     canvas.savefig(path, dpi=110)

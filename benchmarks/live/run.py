@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.live.jobs import SCHEDULING, SLOTS, TRACE, LiveJob, jobs, write_costs, write_profile
 
 from tenuto.cli.demo_stage import platform
-from tenuto.client import Client
+from tenuto.client.plain import PlainClient
 
 Json = dict[str, Any]
 LIMIT = 400.0
@@ -61,7 +61,7 @@ def run_live(policy: str) -> Outcome:
     )
 
 
-def _warm_up(client: Client) -> None:
+def _warm_up(client: PlainClient) -> None:
     """One step of something, so that kernels are compiled and torch is imported before the clock runs."""
     first = LiveJob(
         name="warm-up", model="ncf", submitted=0, deadline=600, steps=1, batch=32, requested=1
@@ -71,7 +71,7 @@ def _warm_up(client: Client) -> None:
         pass
 
 
-def _submit_in_time(client: Client) -> list[str]:
+def _submit_in_time(client: PlainClient) -> list[str]:
     begun, ids = time.time(), []
     for job in jobs():
         time.sleep(max(0.0, begun + job.submitted - time.time()))
@@ -79,7 +79,7 @@ def _submit_in_time(client: Client) -> list[str]:
     return ids
 
 
-def _await_end(client: Client, ids: list[str]) -> list[Json]:
+def _await_end(client: PlainClient, ids: list[str]) -> list[Json]:
     until = time.monotonic() + LIMIT
     while True:
         seen = [client.job(id_) for id_ in ids]

@@ -1,0 +1,1 @@
+"""Parts of benchmarks/monitor.py: what watching costs those who train."""
