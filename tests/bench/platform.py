@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping
 from typing import Any, cast
 
-from tenuto.client import Client
+from tenuto.client.plain import PlainClient
 
 Json = dict[str, Any]
 
@@ -24,8 +24,8 @@ class Obliging:
         self._numbers = itertools.count(1)
 
     @property
-    def client(self) -> Client:
-        return cast("Client", self)
+    def client(self) -> PlainClient:
+        return cast("PlainClient", self)
 
     def nodes(self) -> Json:
         return {"items": [{"name": name} for name in self._nodes]}

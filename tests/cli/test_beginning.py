@@ -12,7 +12,7 @@ from tenuto.cli.beginning import begin
 from tenuto.cli.home import Home
 from tenuto.cli.housekeeping import Household, Housekeeper
 from tenuto.cli.plan import LocalWish, Plan
-from tenuto.engines.keeper import LEFT, LOG_BYTES, Keeper, LocalNode, WayIn
+from tenuto.engines.keeper import LEFT, Keeper, LocalNode, WayIn
 from tenuto.engines.local import LocalEngine
 from tenuto.model.node import Node, NodeState, Slot
 from tenuto.server.auth import digest_of
@@ -113,19 +113,6 @@ def test_nodes_that_nobody_asks_for_are_drained_and_removed(home: Home, store: S
         housekeeper.stop()
     told = [(event.node, event.after) for event in store.read(lambda tx: tx.events(EventQuery(kind="node")))]
     assert told == [("node-1", "draining"), ("node-2", "removed"), ("node-1", "removed")]
-
-
-def test_the_log_of_a_server_in_the_background_does_not_grow_for_ever(home: Home, store: Store) -> None:
-    home.server_log.write_bytes(b"x" * (LOG_BYTES + 1))
-    keeper = Keeper([], WayIn(server_file=home.server, token_file=home.node_token))
-    household = Household(store, LocalEngine(), keeper, [], set(), log=home.server_log)
-    housekeeper = Housekeeper(household, end=Event().set)
-    housekeeper.start()
-    try:
-        eventually(lambda: home.server_log.stat().st_size == 0, "it was set aside")
-    finally:
-        housekeeper.stop()
-    assert home.path.joinpath("server.old.log").stat().st_size == LOG_BYTES
 
 
 def test_when_nothing_runs_any_more_down_ends_the_server(home: Home, store: Store) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tenuto.cli.home import Home, ServerFile, read_secret, secret_in
+from tenuto.cli.home import Home, secret_in
+from tenuto.client.whereabouts import ServerFile, read_secret
 from tenuto.errors import Conflict, InputInvalid
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import socket
+from pathlib import Path
 
 import pytest
 
-from tenuto.cli.listen import listening_socket, only_here, url_of
+from tenuto.cli.listen import listening_socket, only_here, unix_socket, url_of
 from tenuto.errors import Conflict, InputInvalid
 
 LOOPBACK = "127.0.0.1"
@@ -58,3 +59,37 @@ def test_clients_of_this_machine_are_given_an_address_that_leads_here() -> None:
 )
 def test_what_others_can_reach_is_known(host: str, here: bool) -> None:
     assert only_here(host) is here
+
+
+def test_a_unix_socket_is_listened_at_and_gone_afterwards(tmp_path: Path) -> None:
+    path = tmp_path / "сокет"
+
+    with unix_socket(path), socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(path))
+    assert not path.exists()
+
+
+def test_the_socket_of_a_server_that_was_killed_makes_way(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    with socket.socket(socket.AF_UNIX) as killed:
+        killed.bind(str(path))
+
+    with unix_socket(path), socket.socket(socket.AF_UNIX) as client:
+        client.connect(str(path))
+
+
+def test_a_socket_that_somebody_listens_at_is_left_to_them(tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    with unix_socket(path):
+        with pytest.raises(Conflict, match="somebody listens at"), unix_socket(path):
+            pass
+        assert path.is_socket()
+
+
+@pytest.mark.parametrize("name", ["file", "nowhere/socket", "x" * 200])
+def test_a_socket_that_cannot_be_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").write_text("mine")
+
+    with pytest.raises(InputInvalid, match="cannot listen at"), unix_socket(tmp_path / name):
+        pass
+    assert (tmp_path / "file").read_text() == "mine"

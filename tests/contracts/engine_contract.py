@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Protocol
 
 import pytest
@@ -249,6 +250,55 @@ class EngineContract:
         self.running(stage, new.id)
         assert self.exited(stage, old.id).exit_code == 0
 
+    def test_workers_of_two_jobs_that_share_are_on_one_slot_together(self, stage: Stage) -> None:
+        holder, guest = self.sharing(stage, "holder"), self.sharing(stage, "guest")
+        stage.engine.want(1, [holder])
+        self.running(stage, holder.id)
+
+        stage.engine.want(1, [holder, guest])
+
+        assert self.running(stage, guest.id).slot == self.running(stage, holder.id).slot == 0
+        stage.engine.want(1, [guest])
+        self.gone(stage, holder.id)
+        assert self.running(stage, guest.id)
+
+    def test_a_slot_that_is_shared_is_handed_over_to_others_when_all_have_gone(self, stage: Stage) -> None:
+        holder, guest = (self.sharing(stage, job, slow_to_stop=True) for job in ("holder", "guest"))
+        alone = self.order(stage, an_id("alone"))
+        stage.engine.want(1, [holder, guest])
+        self.running(stage, holder.id)
+        self.running(stage, guest.id)
+
+        stage.engine.want(1, [alone])
+
+        self.seen(stage, guest.id, WorkerState.STOPPING)
+        stage.release(holder.id)
+        self.gone(stage, holder.id)
+        self.seen(stage, alone.id, WorkerState.WAITING)
+        stage.release(guest.id)
+        self.running(stage, alone.id)
+
+    def test_nobody_comes_to_a_slot_whose_holder_does_not_share_or_is_about_to_leave(
+        self, stage: Stage
+    ) -> None:
+        alone, leaving = (
+            self.order(stage, an_id("alone"), slot=1),
+            self.sharing(stage, "l", slow_to_stop=True),
+        )
+        beside_alone, beside_leaving = self.sharing(stage, "b", slot=1), self.sharing(stage, "c")
+        stage.engine.want(1, [alone, leaving])
+        self.running(stage, alone.id)
+        self.running(stage, leaving.id)
+
+        stage.engine.want(1, [alone, beside_alone, beside_leaving])
+
+        self.seen(stage, leaving.id, WorkerState.STOPPING)
+        self.seen(stage, beside_alone.id, WorkerState.WAITING)
+        self.seen(stage, beside_leaving.id, WorkerState.WAITING)
+        stage.release(leaving.id)
+        self.running(stage, beside_leaving.id)
+        self.seen(stage, beside_alone.id, WorkerState.WAITING)
+
     # terms
 
     def test_an_older_term_is_refused_and_changes_nothing(self, stage: Stage) -> None:
@@ -360,6 +410,10 @@ class EngineContract:
         slow_to_stop: bool = False,
     ) -> WorkerOrder:
         return an_order(worker, node=node, slot=slot, **stage.command(worker, slow_to_stop=slow_to_stop))
+
+    def sharing(self, stage: Stage, job: str, *, slot: int = 0, slow_to_stop: bool = False) -> WorkerOrder:
+        """A worker that shares its slot."""
+        return replace(self.order(stage, an_id(job), slot=slot, slow_to_stop=slow_to_stop), shares=True)
 
     def until(self, stage: Stage, holds: Callable[[Observation], bool], what: str) -> Observation:
         """Look until it is so."""

@@ -221,6 +221,29 @@ class StoreContract:
             store.write(lambda _: store.write(adding(a_job())))
         assert store.revision() == 0
 
+    def test_an_act_that_is_handed_over_is_done_without_anybody_waiting(self, store: Store) -> None:
+        done = store.begin(adding(a_job("학습")))
+
+        assert done.result(HANG).number == 1
+        assert names(store.read(lambda tx: tx.live_jobs())) == ["학습"]
+
+    def test_who_waits_for_an_act_no_longer_cannot_take_it_back(self, store: Store) -> None:
+        assert not store.begin(adding(a_job("첫째"))).cancel()
+
+        store.write(adding(a_job("둘째")))
+
+        assert names(store.read(lambda tx: tx.live_jobs())) == ["첫째", "둘째"]
+
+    def test_what_an_act_raises_is_told_to_whoever_asks_for_its_result(self, store: Store) -> None:
+        def act(tx: Tx) -> None:
+            tx.add_job(a_job())
+            raise ValueError("no")
+
+        with pytest.raises(ValueError, match="no"):
+            store.begin(act).result(HANG)
+
+        assert store.read(lambda tx: tx.live_jobs()) == []
+
     def test_a_closed_store_takes_nothing(self, store: Store) -> None:
         store.close()
         with pytest.raises(StoreUnavailable, match="closed"):
@@ -316,6 +339,24 @@ class StoreContract:
         for job in reversed(jobs):
             put(store, in_phase(job, Phase(job.spec.name)))
         assert names(store.read(lambda tx: tx.live_jobs())) == [p.value for p in Phase if p not in ENDED]
+
+    def test_ended_jobs_are_read_in_the_order_of_their_ends(self, store: Store) -> None:
+        late, early, same, runs = add(store, *(a_job(name) for name in ("늦은", "이른", "같은", "아직")))
+        put(store, replace(late, phase=Phase.FAILED, ended_at=30.5))
+        put(store, replace(early, phase=Phase.SUCCEEDED, ended_at=10.5))
+        put(store, replace(same, phase=Phase.DECLINED, ended_at=30.5))
+        put(
+            store, replace(runs, phase=Phase.RUNNING, ended_at=20.5)
+        )  # done, and its workers are not gone yet
+
+        def ended(after: tuple[float, int], limit: int = 10) -> list[str]:
+            return names(store.read(lambda tx: tx.ended_jobs(after, limit)))
+
+        assert ended((0.0, 0)) == ["이른", "늦은", "같은"]
+        assert ended((0.0, 0), limit=2) == ["이른", "늦은"]
+        assert ended((30.5, late.number)) == ["같은"]
+        assert ended((10.5, 0)) == ["이른", "늦은", "같은"]
+        assert ended((30.5, same.number)) == []
 
     def test_jobs_are_counted_by_phase(self, store: Store) -> None:
         add(store, a_job(), a_job(), a_job(phase=Phase.FAILED))

@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.e2e.platform import Platform
 
-from tenuto.client import Client
+from tenuto.client.plain import PlainClient
 from tenuto.errors import Conflict, Unreachable
 
 TOY = Path(__file__).with_name("toy.py")
@@ -72,7 +72,7 @@ class Users:
         except BaseException as surprise:  # noqa: BLE001  it is shown by the thread that waits for us
             self.surprises.append(surprise)
 
-    def _submit(self, client: Client, random: Random) -> None:
+    def _submit(self, client: PlainClient, random: Random) -> None:
         cluster = client.cluster()
         if sum(cluster["jobs"].get(state, 0) for state in ("submitted", "queued")) > 8:
             return
@@ -103,17 +103,17 @@ class Users:
             newest = list(self.accepted.values())[-10:]
         return random.choice(newest) if newest else None
 
-    def _scale(self, client: Client, random: Random) -> None:
+    def _scale(self, client: PlainClient, random: Random) -> None:
         if job := self._one(random):
             client.scale(
                 job, random.choice([{"delta": 1}, {"delta": -1}, {"workers": 2}, {"workers": "auto"}])
             )
 
-    def _cancel(self, client: Client, random: Random) -> None:
+    def _cancel(self, client: PlainClient, random: Random) -> None:
         if job := self._one(random):
             client.act(job, "cancel")
 
-    def _pause(self, client: Client, random: Random) -> None:
+    def _pause(self, client: PlainClient, random: Random) -> None:
         if job := self._one(random):
             client.act(job, "pause")
             client.act(job, "resume")

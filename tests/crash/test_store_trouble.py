@@ -13,7 +13,7 @@ from tests.e2e.jobs import FOREVER, a_job
 from tests.e2e.platform import Platform, eventually
 from tests.postgres import PostgresServer, program
 
-from tenuto.client import Client
+from tenuto.client.plain import PlainClient
 from tenuto.store.base import StoreUnavailable
 
 BULKY = {"FRACHT": "x" * 30_000}
@@ -35,7 +35,7 @@ def postgres() -> Iterator[PostgresServer]:
     server.remove()
 
 
-def submit_until_refused(client: Client) -> list[str]:
+def submit_until_refused(client: PlainClient) -> list[str]:
     """The ids of the jobs that were taken before the store took no more."""
     taken: list[str] = []
     with pytest.raises(StoreUnavailable):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from tests.e2e.platform import Platform
 
-from tenuto.client import Client
+from tenuto.client.plain import PlainClient
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
 
 
 @pytest.fixture
-def client(platform: Platform) -> Iterator[Client]:
+def client(platform: Platform) -> Iterator[PlainClient]:
     """The REST interface; what a test submits is cancelled after it, so that the next finds the slots free."""
     with platform.client(patience=10.0) as opened:
         yield opened

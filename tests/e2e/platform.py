@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import psutil
 
-from tenuto.client import Client
+from tenuto.client.plain import PlainClient
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -130,10 +130,10 @@ class Platform:
         return json.loads(done.stdout)
 
     @contextmanager
-    def client(self, patience: float = 0.0) -> Iterator[Client]:
+    def client(self, patience: float = 0.0) -> Iterator[PlainClient]:
         """The REST interface, without the program around it."""
         token = (self.home / "token").read_text().strip()
-        with Client(self.told["url"], token, patience=patience) as client:
+        with PlainClient(self.told["url"], token, patience=patience) as client:
             yield client
 
     # what one sees from outside

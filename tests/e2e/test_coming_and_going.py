@@ -207,14 +207,23 @@ def test_jobs_of_a_lost_machine_go_on_elsewhere(
         job = client.submit(a_job("przeżyje", FOREVER, workers=2))["id"]
         first = next(iter(platform.wait_for(job, "running")["slots"]))
 
+        eventually(lambda: client.node(first)["usage"], "somebody watches it")
+
         homes[first].lose()
 
         eventually(lambda: states(platform)[first] == "offline", "the loss is noticed")
+        assert client.node(first)["usage"] is None
+        assert f"{first}  OFFLINE  -" in platform.cli("node", "ls")
         eventually(lambda: client.job(job)["slots"] not in ({}, {first: [0, 1]}), "it has other slots")
         after = platform.wait_for(job, "running")
         assert after["restarts"] == {"failures": 0, "losses": 1}
         kinds = {attempt["node"]: attempt["reason"] for attempt in client.attempts(job)["items"]}
         assert kinds[first] in ("lost", "vanished")
+
+        homes[first].join()
+        eventually(lambda: client.node(first)["usage"], "it is back, and watched again")
+        assert states(platform)[first] == "online"
+        homes[first].lose()
 
     homes[after["allocation"].partition(":")[0]].lose()
     platform.down()

@@ -12,12 +12,12 @@ import yaml
 from tests.e2e.jobs import a_toy
 from tests.e2e.platform import HANG, PROGRAM, Platform, eventually
 
-from tenuto.client import Client
+from tenuto.client.plain import PlainClient
 from tenuto.sim.read_profiles import load_profiles
 
 
 @pytest.fixture(autouse=True)
-def all_there(client: Client) -> None:
+def all_there(client: PlainClient) -> None:
     eventually(lambda: client.cluster()["slots"]["usable"] == 12, "all nodes have joined")
 
 
@@ -31,7 +31,7 @@ def job_file(tmp_path: Path) -> Path:
 
 
 def test_a_profile_appears_from_nothing_and_grows_with_the_size(
-    platform: Platform, client: Client, job_file: Path, tmp_path: Path
+    platform: Platform, client: PlainClient, job_file: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "new.csv"
 
@@ -50,7 +50,7 @@ def test_a_profile_appears_from_nothing_and_grows_with_the_size(
     assert set(known["sizes"]) == {"1", "4"}
 
 
-def test_ctrl_c_leaves_no_job_behind(platform: Platform, client: Client, job_file: Path) -> None:
+def test_ctrl_c_leaves_no_job_behind(platform: Platform, client: PlainClient, job_file: Path) -> None:
     command = [*PROGRAM, "profile", str(job_file), "--workers", "1", "--seconds", "600"]
     profiling = subprocess.Popen(
         command, env=platform.environment, cwd=job_file.parent, stderr=subprocess.PIPE
@@ -74,7 +74,9 @@ def test_a_size_for_which_there_is_no_room_is_refused_at_once(
     assert "12 slots" in platform.cli("profile", str(job_file), "--workers", "13", code=2, cwd=tmp_path)
 
 
-def test_a_job_that_fails_is_kept_with_its_logs(platform: Platform, client: Client, tmp_path: Path) -> None:
+def test_a_job_that_fails_is_kept_with_its_logs(
+    platform: Platform, client: PlainClient, tmp_path: Path
+) -> None:
     broken = tmp_path / "broken.yaml"
     broken.write_text("name: kaputt\nrun: [sh, -c, 'exit 9']\n")
 

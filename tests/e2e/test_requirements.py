@@ -14,11 +14,11 @@ import pytest
 from tests.e2e.jobs import FOREVER, a_job, a_toy
 from tests.e2e.platform import Platform, eventually
 
-from tenuto.client import Client
+from tenuto.client.plain import PlainClient
 from tenuto.errors import Conflict
 
 
-def allocated(client: Client, job: str, where: str) -> dict[str, Any]:
+def allocated(client: PlainClient, job: str, where: str) -> dict[str, Any]:
     """The job, once all its workers run there."""
 
     def look() -> dict[str, Any] | None:
@@ -29,7 +29,7 @@ def allocated(client: Client, job: str, where: str) -> dict[str, Any]:
 
 
 def test_a_job_on_the_hosts_of_a_script_grows_onto_another_node_and_the_script_follows(
-    platform: Platform, client: Client, tmp_path: Path
+    platform: Platform, client: PlainClient, tmp_path: Path
 ) -> None:
     script, checkpoints = tmp_path / "discover_hosts_0.sh", tmp_path / "상태"
     script.write_text("echo node-0:1\necho node-1:2\n")
@@ -60,7 +60,9 @@ def test_a_job_on_the_hosts_of_a_script_grows_onto_another_node_and_the_script_f
     allocated(client, job, "node-0:1,node-1:2")
 
 
-def test_a_size_below_the_least_changes_nothing_and_is_not_logged(platform: Platform, client: Client) -> None:
+def test_a_size_below_the_least_changes_nothing_and_is_not_logged(
+    platform: Platform, client: PlainClient
+) -> None:
     job = client.submit(a_job("mało", FOREVER, workers={"min": 1, "max": 2}))["id"]
     platform.wait_for(job, "running")
     before = client.job(job), client.events(job=job)["items"]
@@ -73,7 +75,9 @@ def test_a_size_below_the_least_changes_nothing_and_is_not_logged(platform: Plat
     assert client.events(job=job)["items"] == before[1]
 
 
-def test_a_program_and_the_command_line_leave_the_same_events(platform: Platform, client: Client) -> None:
+def test_a_program_and_the_command_line_leave_the_same_events(
+    platform: Platform, client: PlainClient
+) -> None:
     by_hand, by_program = (
         client.submit(a_job(name, FOREVER, workers={"min": 1, "max": 2}))["id"] for name in ("ręka", "程序")
     )
@@ -96,7 +100,9 @@ def test_a_program_and_the_command_line_leave_the_same_events(platform: Platform
     assert told(by_hand) == told(by_program)
 
 
-def test_of_three_jobs_the_second_is_deleted_and_the_others_stay(platform: Platform, client: Client) -> None:
+def test_of_three_jobs_the_second_is_deleted_and_the_others_stay(
+    platform: Platform, client: PlainClient
+) -> None:
     jobs = [client.submit(a_job(f"job-{number}", FOREVER))["id"] for number in range(3)]
     platform.wait_for(jobs[1], "running")
     platform.cli("delete", jobs[1], "--yes", code=5)
@@ -110,7 +116,7 @@ def test_of_three_jobs_the_second_is_deleted_and_the_others_stay(platform: Platf
     assert platform.wait_for(jobs[2], "running")["name"] == "job-2"
 
 
-def test_a_job_waits_for_its_least_number_of_slots(platform: Platform, client: Client) -> None:
+def test_a_job_waits_for_its_least_number_of_slots(platform: Platform, client: PlainClient) -> None:
     large = client.submit(a_job("voll", FOREVER, workers=10))["id"]
     platform.wait_for(large, "running")
     small = client.submit(a_job("eins", FOREVER))["id"]
@@ -124,7 +130,7 @@ def test_a_job_waits_for_its_least_number_of_slots(platform: Platform, client: C
 
 
 def test_parameter_servers_get_ready_with_the_workers_and_nothing_is_left_of_them(
-    platform: Platform, client: Client, tmp_path: Path
+    platform: Platform, client: PlainClient, tmp_path: Path
 ) -> None:
     go = tmp_path / "los"
     os.mkfifo(go)
@@ -158,7 +164,7 @@ def test_parameter_servers_get_ready_with_the_workers_and_nothing_is_left_of_the
 
 
 def test_a_progress_bar_is_one_line_and_every_attempt_can_be_read(
-    platform: Platform, client: Client, tmp_path: Path
+    platform: Platform, client: PlainClient, tmp_path: Path
 ) -> None:
     line = (
         f"printf '\\r10%%\\r50%%\\r100%%\\n'; echo raz >> {tmp_path}/raz; test $(wc -l < {tmp_path}/raz) = 2"

@@ -12,7 +12,7 @@ import pytest
 from tests.e2e.jobs import FOREVER, a_job, a_toy
 from tests.e2e.platform import Platform, eventually
 
-from tenuto.client import Client
+from tenuto.client.plain import PlainClient
 from tenuto.errors import Conflict
 
 
@@ -25,7 +25,7 @@ def ranks(platform: Platform, job: str) -> dict[str, int]:
     }
 
 
-def printed(client: Client, job: str, **query: object) -> str:
+def printed(client: PlainClient, job: str, **query: object) -> str:
     """What came of a job's output, once all of it has."""
 
     def whole() -> list[dict[str, str]]:
@@ -35,7 +35,7 @@ def printed(client: Client, job: str, **query: object) -> str:
     return "".join(piece["text"] for piece in eventually(whole, "the whole log is there"))
 
 
-def first_step(client: Client, job: str, *, workers: int) -> int:
+def first_step(client: PlainClient, job: str, *, workers: int) -> int:
     """Where the toy went on, once it runs with so many workers."""
     begins = f"{workers} workers go on from step "
 
@@ -48,7 +48,7 @@ def first_step(client: Client, job: str, *, workers: int) -> int:
 
 class TestTheAnswer:
     def test_a_deadline_that_can_be_held_is_promised(
-        self, platform: Platform, client: Client, tmp_path: Path
+        self, platform: Platform, client: PlainClient, tmp_path: Path
     ) -> None:
         job = client.submit(a_toy("obietnica", tmp_path, steps=300, deadline="+10m"))
 
@@ -60,7 +60,7 @@ class TestTheAnswer:
         assert (ended["state"], ended["promise"]["state"]) == ("succeeded", "kept")
 
     def test_a_deadline_that_cannot_be_held_is_declined_with_an_offer(
-        self, client: Client, tmp_path: Path
+        self, client: PlainClient, tmp_path: Path
     ) -> None:
         job = client.submit(a_toy("zu-viel", tmp_path, steps=1_000_000, deadline="+1m"))
 
@@ -76,7 +76,7 @@ class TestTheAnswer:
         assert client.job(again["id"], wait="verdict")["contract"]["reply"] == "admitted"
 
     def test_a_job_without_deadline_gets_no_promise_and_is_told_so(
-        self, platform: Platform, client: Client
+        self, platform: Platform, client: PlainClient
     ) -> None:
         job = client.submit(a_job("그냥", ["true"]))
 
@@ -86,7 +86,7 @@ class TestTheAnswer:
         assert answered["promise"]["state"] == "none"
         assert platform.wait_for(job["id"], "succeeded")["exit_code"] == 0
 
-    def test_a_curve_that_is_not_known_is_measured_first(self, client: Client, tmp_path: Path) -> None:
+    def test_a_curve_that_is_not_known_is_measured_first(self, client: PlainClient, tmp_path: Path) -> None:
         job = client.submit(a_toy("mierzony", tmp_path, deadline="+1d") | {"curve": "auto"})
 
         answered = client.job(job["id"], wait="verdict")
@@ -94,7 +94,7 @@ class TestTheAnswer:
         assert answered["contract"]["reply"] == "measuring"
         assert answered["contract"]["firm_at"] is not None
 
-    def test_a_job_larger_than_the_cluster_is_unschedulable(self, client: Client) -> None:
+    def test_a_job_larger_than_the_cluster_is_unschedulable(self, client: PlainClient) -> None:
         job = client.submit(a_job("zu-gross", ["true"], workers=13))
 
         assert client.job(job["id"], wait="verdict")["state"] == "unschedulable"
@@ -102,7 +102,7 @@ class TestTheAnswer:
 
 class TestScaling:
     def test_a_size_can_be_pinned_changed_by_one_and_released(
-        self, platform: Platform, client: Client, tmp_path: Path
+        self, platform: Platform, client: PlainClient, tmp_path: Path
     ) -> None:
         job = client.submit(a_toy("elastisch", tmp_path))["id"]
         begun_from = [first_step(client, job, workers=4)]
@@ -119,7 +119,7 @@ class TestScaling:
         assert kinds.count("pinned") == 4
 
     def test_a_size_out_of_range_is_refused_and_changes_nothing(
-        self, platform: Platform, client: Client, tmp_path: Path
+        self, platform: Platform, client: PlainClient, tmp_path: Path
     ) -> None:
         job = client.submit(a_toy("granice", tmp_path, workers="2..3"))["id"]
         before = platform.wait_for(job, "running")
@@ -132,7 +132,7 @@ class TestScaling:
         assert (after["pin"], after["generation"]) == (before["pin"], before["generation"])
 
     def test_a_paused_job_holds_no_slot_and_goes_on_where_it_was(
-        self, platform: Platform, client: Client, tmp_path: Path
+        self, platform: Platform, client: PlainClient, tmp_path: Path
     ) -> None:
         job = client.submit(a_toy("pauza", tmp_path))["id"]
         platform.wait_for(job, "running")
@@ -146,7 +146,7 @@ class TestScaling:
 
 
 class TestTheCommand:
-    def test_it_runs_as_asked(self, platform: Platform, client: Client, tmp_path: Path) -> None:
+    def test_it_runs_as_asked(self, platform: Platform, client: PlainClient, tmp_path: Path) -> None:
         line = 'printf "%s|%s|%s|%s\\n" "$PWD" "$KOLOR" "$RANK/$WORLD_SIZE" "$CUDA_VISIBLE_DEVICES" && echo "zweites"'
         job = client.submit(a_job("wie-gewünscht", line, workdir=str(tmp_path), env={"KOLOR": "빨강"}))["id"]
 
@@ -157,7 +157,7 @@ class TestTheCommand:
         assert "Program exit with code 0" in lines[-1]
 
     def test_its_exit_code_is_kept_and_it_is_tried_again_as_often_as_allowed(
-        self, platform: Platform, client: Client
+        self, platform: Platform, client: PlainClient
     ) -> None:
         job = client.submit(a_job("kaputt", "echo versuch; exit 7", retry=1))["id"]
 
@@ -168,13 +168,13 @@ class TestTheCommand:
             "versuch"
         ] * 2
 
-    def test_too_much_memory_is_told_as_the_reason(self, platform: Platform, client: Client) -> None:
+    def test_too_much_memory_is_told_as_the_reason(self, platform: Platform, client: PlainClient) -> None:
         eat = [sys.executable, "-S", "-c", "x = bytearray(400 << 20); import time; time.sleep(60)"]
         job = client.submit(a_job("hungrig", eat, limits={"memory": "100M"}))["id"]
 
         assert platform.wait_for(job, "failed")["why"] == "out_of_memory"
 
-    def test_cancelling_kills_its_childrens_children(self, platform: Platform, client: Client) -> None:
+    def test_cancelling_kills_its_childrens_children(self, platform: Platform, client: PlainClient) -> None:
         job = client.submit(a_job("rodzina", "(sleep 100000 & sleep 100000) & wait"))["id"]
         platform.wait_for(job, "running")
 
@@ -191,7 +191,7 @@ class TestTheCommand:
         assert family() == 0
 
     def test_workers_start_one_after_the_other_if_asked(
-        self, platform: Platform, client: Client, tmp_path: Path
+        self, platform: Platform, client: PlainClient, tmp_path: Path
     ) -> None:
         line = f'echo "$RANK" >> {tmp_path / "order"}; exec sleep 100000'
         job = client.submit(a_job("gänsemarsch", line, workers=3, start="ordered"))["id"]
@@ -202,7 +202,7 @@ class TestTheCommand:
         assert (tmp_path / "order").read_text().split() == ["0", "1", "2"]
 
     def test_roles_stand_beside_the_workers_and_end_with_them(
-        self, platform: Platform, client: Client, tmp_path: Path
+        self, platform: Platform, client: PlainClient, tmp_path: Path
     ) -> None:
         go = tmp_path / "go"
         os.mkfifo(go)
@@ -222,7 +222,7 @@ class TestAfter:
         [(0, "ok", "succeeded"), (1, "any", "succeeded"), (1, "fail", "succeeded"), (1, "ok", "failed")],
     )
     def test_a_job_begins_after_the_end_it_waits_for(
-        self, platform: Platform, client: Client, code: int, condition: str, end: str
+        self, platform: Platform, client: PlainClient, code: int, condition: str, end: str
     ) -> None:
         first = client.submit(a_job("erst", f"exit {code}"))["id"]
         second = client.submit(a_job("dann", ["true"], after={"job": first, "condition": condition}))["id"]
@@ -230,7 +230,7 @@ class TestAfter:
         platform.wait_for(second, end)
 
 
-def test_logs_can_be_followed_to_the_end(platform: Platform, client: Client) -> None:
+def test_logs_can_be_followed_to_the_end(platform: Platform, client: PlainClient) -> None:
     line = "for i in 1 2 3; do echo Zeile $i; sleep 0.2; done; exit 3"
     job = client.submit(a_job("gesprächig", line))["id"]
 
@@ -240,7 +240,7 @@ def test_logs_can_be_followed_to_the_end(platform: Platform, client: Client) -> 
     assert "Program exit with code 3" in told
 
 
-def test_the_program_and_the_api_tell_the_same(platform: Platform, client: Client) -> None:
+def test_the_program_and_the_api_tell_the_same(platform: Platform, client: PlainClient) -> None:
     job = client.submit(a_job("dwa-języki", FOREVER, labels={"team": "한국"}))
 
     listed = platform.json("ps")

@@ -12,7 +12,8 @@ import uvicorn
 from fastapi import FastAPI
 
 from tenuto.engines.local import LocalEngine
-from tenuto.engines.node_api import LogSink, node_router
+from tenuto.engines.node_api import LogSink, SampleSink, node_router
+from tenuto.engines.questions import Questions
 from tenuto.settings import Settings
 from tenuto.wire.codec import decode, encode
 from tenuto.wire.node import HEADER, PREFIX, PROTOCOL, Orders
@@ -35,11 +36,21 @@ class KeptLogs:
         return len(log)
 
 
-def an_app(engine: LocalEngine, logs: LogSink | None = None, settings: Settings | None = None) -> FastAPI:
+def an_app(
+    engine: LocalEngine,
+    logs: LogSink | None = None,
+    settings: Settings | None = None,
+    questions: Questions | None = None,
+    samples: SampleSink | None = None,
+) -> FastAPI:
     """The protocol over the engine, for who has the token."""
     app = FastAPI()
     app.include_router(
-        node_router(engine, logs or KeptLogs(), lambda token: token == TOKEN, settings or Settings())
+        node_router(
+            *(engine, logs or KeptLogs(), lambda token: token == TOKEN, settings or Settings()),
+            questions,
+            samples,
+        )
     )
     return app
 

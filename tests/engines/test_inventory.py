@@ -4,35 +4,33 @@ from __future__ import annotations
 
 import os
 import socket
-from types import SimpleNamespace
+from pathlib import Path
 
-import pynvml
 import pytest
+from tests.nvml.gpus import Gpu, Gpus
 
+from tenuto import nvml
 from tenuto.engines.inventory import FreePorts, find_slots, own_address
 from tenuto.errors import InputInvalid
+from tenuto.gpus_here import DriverSilent
 from tenuto.model.node import Slot
 
 
 @pytest.fixture
-def two_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, answer in {
-        "nvmlInit": lambda: None,
-        "nvmlShutdown": lambda: None,
-        "nvmlDeviceGetCount": lambda: 2,
-        "nvmlDeviceGetHandleByIndex": lambda index: SimpleNamespace(index=index),
-        "nvmlDeviceGetName": lambda handle: f"Test GPU {handle.index}",
-    }.items():
-        monkeypatch.setattr(pynvml, name, answer)
+def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gpus:
+    driver = Gpus(tmp_path)
+    driver.in_this_process(monkeypatch)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    return driver
 
 
 @pytest.fixture
-def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing() -> None:
-        raise pynvml.NVMLError(pynvml.NVML_ERROR_LIBRARY_NOT_FOUND)
+def two_gpus(driver: Gpus) -> Gpus:
+    driver.show(*(Gpu(name=f"Test GPU {index}", uuid=f"GPU-{index}") for index in range(2)))
+    return driver
 
-    monkeypatch.setattr(pynvml, "nvmlInit", missing)
+
+CORES = (Slot(),) * len(os.sched_getaffinity(0))
 
 
 @pytest.mark.usefixtures("two_gpus")
@@ -47,9 +45,30 @@ def test_gpus_that_are_kept_from_us_are_no_slots(monkeypatch: pytest.MonkeyPatch
     assert find_slots() == (Slot(device="1", kind="Test GPU 1"),)
 
 
-@pytest.mark.usefixtures("no_gpu")
-def test_a_machine_without_gpus_offers_its_cores() -> None:
-    assert find_slots() == (Slot(),) * len(os.sched_getaffinity(0))
+def test_a_gpu_that_is_lost_is_no_slot_and_hides_no_others(two_gpus: Gpus) -> None:
+    two_gpus.change(0, lost=True)
+
+    assert find_slots() == (Slot(device="1", kind="Test GPU 1"),)
+
+
+def test_a_machine_without_gpus_offers_its_cores(driver: Gpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert find_slots() == CORES
+    driver.show(Gpu())
+    driver.behave(refuses_to_start=9)
+    assert find_slots() == CORES
+    monkeypatch.setattr(nvml, "is_here", lambda: False)
+    assert find_slots() == CORES
+
+
+def test_a_driver_that_hangs_or_crashes_takes_nobody_along(two_gpus: Gpus) -> None:
+    two_gpus.behave(hangs=True)
+    with pytest.raises(DriverSilent, match=r"the driver of the GPUs has not answered within 0.5 s"):
+        find_slots(patience=0.5)
+    two_gpus.behave(hangs=False, crashes=True)
+    with pytest.raises(DriverSilent, match="has brought down the process that asked it") as caught:
+        find_slots()
+    assert caught.value.remedy == "See nvidia-smi; with --slots the node offers CPU slots"
+    assert find_slots(2) == (Slot(),) * 2
 
 
 @pytest.mark.usefixtures("two_gpus")

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from tests.engines.builders import a_node, a_placed_job, nodes_by_name
 
-from tenuto.engines.launch import launch, member_ids
+from tenuto.engines.launch import Defaults, launch, member_ids
 from tenuto.model.job import Checkpoint, Job, Limits, Member, Role
 from tenuto.model.members import slots_of
 from tenuto.wire.worker import WorkerId, WorkerOrder
 
 TWO_NODES = nodes_by_name(a_node("zeta", 1, gpus=True), a_node("alfa", 2, gpus=True))
+KEPT = Defaults(checkpoints="/dom/checkpoints")
 
 
 def by_id(orders: tuple[WorkerOrder, ...]) -> dict[str, WorkerOrder]:
@@ -51,6 +52,45 @@ def test_a_worker_sees_the_device_of_its_slot_and_no_other() -> None:
     orders = launch(a_placed_job({"zeta": (1, 3)}), TWO_NODES)
 
     assert of_all(orders, "CUDA_VISIBLE_DEVICES") == ["1", "3"]
+
+
+def test_the_settings_give_variables_to_every_process_of_every_job() -> None:
+    settings = Defaults(env={"NCCL_P2P_DISABLE": "1", "QT_QPA_PLATFORM": "offscreen"})
+    command = a_placed_job({"zeta": (0, 1)}, roles={"ps": Role()})
+
+    orders = (*launch(command, TWO_NODES, defaults=settings), *launch(a_crew(), TWO_NODES, defaults=settings))
+
+    assert of_all(orders, "NCCL_P2P_DISABLE") == ["1"] * 5
+    assert of_all(orders, "QT_QPA_PLATFORM") == ["offscreen"] * 5
+    assert of_all(orders, "PYTHONUNBUFFERED") == ["1"] * 5
+
+
+def test_a_job_wins_over_the_settings_and_tenuto_over_both_where_it_must() -> None:
+    settings = Defaults(env={"PYTHONUNBUFFERED": "0", "화면": "none", "RANK": "7"})
+    job = a_placed_job({"zeta": (0,)}, env={"화면": "offscreen", "RANK": "8"})
+
+    (order,) = launch(job, TWO_NODES, defaults=settings)
+
+    assert (order.env["PYTHONUNBUFFERED"], order.env["화면"], order.env["RANK"]) == ("0", "offscreen", "0")
+
+
+def test_a_job_without_gpus_takes_no_slot_and_sees_no_device() -> None:
+    job = replace(
+        a_placed_job({}, cpu_only=True, env={"CUDA_VISIBLE_DEVICES": "0"}), seats={"alfa": (0,), "zeta": (1,)}
+    )
+
+    orders = launch(job, TWO_NODES)
+
+    assert [(order.node, order.slot) for order in orders] == [("zeta", None), ("alfa", None)]
+    assert of_all(orders, "CUDA_VISIBLE_DEVICES") == ["", ""]
+    assert of_all(orders, "TENUTO_SLOT") == ["", ""]
+    assert of_all(orders, "RANK") == ["0", "1"]
+
+
+def test_a_guest_sees_the_device_that_it_shares() -> None:
+    (order,) = launch(replace(a_placed_job({}, share=True), seats={"zeta": (3,)}), TWO_NODES)
+
+    assert (order.slot, order.env["CUDA_VISIBLE_DEVICES"], order.shares) == (3, "3", True)
 
 
 def test_a_worker_on_a_cpu_slot_sees_no_device() -> None:
@@ -250,10 +290,10 @@ def test_a_member_keeps_checkpoints_where_the_job_says_or_else_where_the_platfor
         (by_default, "/dom/checkpoints/j-1"),
         (a_crew(), "/dom/checkpoints/j-1"),
     ):
-        orders = launch(job, TWO_NODES, checkpoints="/dom/checkpoints")
+        orders = launch(job, TWO_NODES, defaults=KEPT)
         assert of_all(orders, "TENUTO_CHECKPOINT_DIR") == [where] * 2
     assert of_all(launch(named, TWO_NODES), "TENUTO_CHECKPOINT_EVERY") == ["50"] * 2
-    (command,) = launch(a_placed_job({"zeta": (0,)}), TWO_NODES, checkpoints="/dom/checkpoints")
+    (command,) = launch(a_placed_job({"zeta": (0,)}), TWO_NODES, defaults=KEPT)
     assert "TENUTO_CHECKPOINT_DIR" not in command.env
 
 

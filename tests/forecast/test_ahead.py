@@ -11,8 +11,10 @@ from tests.builders import Seconds, a_job, a_snapshot, a_world, free_of_charge
 from tests.forecast.records import a_node, a_record, a_scene
 from tests.properties.strategies import all_rules, costs, workloads
 
-from tenuto.forecast.ahead import ahead, expected
+from tenuto.forecast.ahead import LEAST_ROUNDS, Reach, ahead, expected
 from tenuto.forecast.picture import picture
+from tenuto.model.node import NodeState
+from tenuto.model.phase import Phase
 from tenuto.model.snapshot import Rules
 from tenuto.policy.base import Policy
 from tenuto.policy.registry import POLICIES
@@ -88,9 +90,25 @@ def test_only_as_much_is_looked_at_as_was_asked_for() -> None:
     snap = a_snapshot(jobs=[a_job(left=left, new=True) for left in (10.0, 20.0, 300.0)], nodes=(3,))
 
     assert ahead(snap, FIFO, watch=[0]).finish.tolist() == [10.0, inf, inf]
-    assert ahead(snap, FIFO, until=25.0).finish.tolist() == [10.0, 20.0, inf]
-    assert ahead(snap, FIFO, rounds=2).finish.tolist() == [10.0, inf, inf]
+    assert ahead(snap, FIFO, reach=Reach(until=25.0)).finish.tolist() == [10.0, 20.0, inf]
+    assert ahead(snap, FIFO, reach=Reach(rounds=2)).finish.tolist() == [10.0, inf, inf]
     assert ahead(snap, FIFO, watch=[]).seen_until == 0.0
+
+
+def test_ends_that_are_taken_together_keep_their_own_moments() -> None:
+    snap = a_snapshot(jobs=[a_job(left=float(left), new=True) for left in range(10, 90, 10)], nodes=(8,))
+
+    seen = ahead(snap, FIFO, reach=Reach(ends=2))
+
+    assert seen.finish.tolist() == [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0]
+
+
+def test_whoever_runs_when_the_look_ends_is_expected_to_go_on_so() -> None:
+    snap = a_snapshot(jobs=[a_job(left=left, new=True) for left in (10.0, 20.0, 300.0)], nodes=(2,))
+
+    seen = ahead(snap, FIFO, reach=Reach(rounds=1))
+
+    assert seen.onward.tolist() == [10.0, 20.0, inf]
 
 
 def test_who_cannot_be_foreseen_has_no_estimate() -> None:
@@ -101,6 +119,17 @@ def test_who_cannot_be_foreseen_has_no_estimate() -> None:
     assert expected(snap, FIFO, [1]) == {}
     assert expected(snap, FIFO, []) == {}
     assert expected(picture(a_scene([behind])).snapshot, FIFO, [0]) == {0: 1100.0}
+
+
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES.keys())
+def test_without_a_node_nobody_is_seen_to_begin(policy: Policy) -> None:
+    waiting = [a_record(1, phase=Phase.QUEUED), a_record(2, phase=Phase.SUBMITTED)]
+    snap = picture(a_scene(waiting, [a_node(state=NodeState.OFFLINE)])).snapshot
+
+    seen = ahead(snap, policy)
+
+    assert seen.start.tolist() == [inf, inf]
+    assert seen.seen_until == inf
 
 
 def test_the_first_answers_are_told() -> None:
@@ -115,3 +144,35 @@ def test_the_first_answers_are_told() -> None:
 
 def test_a_snapshot_without_anybody_has_no_future() -> None:
     assert len(ahead(a_snapshot(), FIFO).finish) == 0
+
+
+def test_a_promised_job_is_done_by_its_plan_where_nobody_looks_so_far() -> None:
+    snap = a_snapshot(jobs=[a_job(deadline=80.0, new=True)], nodes=(2,), cost=free_of_charge)
+
+    near = ahead(snap, ELASTICFLOW, reach=Reach(rounds=1))
+
+    assert near.finish.tolist() == near.planned.tolist()
+    assert near.finish[0] <= 80.0
+
+
+def test_the_work_of_a_look_is_bounded_however_many_jobs_live() -> None:
+    assert Reach.within(60_000, 10).exact
+    many = Reach.within(60_000, 1000)
+    assert (many.rounds, many.exact) == (60, False)
+    assert Reach.within(0, 10**6).rounds == LEAST_ROUNDS
+
+
+def test_a_round_that_was_run_already_is_not_run_again() -> None:
+    snap = a_snapshot(jobs=[a_job(new=True)], nodes=(2,))
+    first = run_round(snap, FIFO)
+
+    seen = ahead(snap, FIFO, first=first)
+
+    assert seen.first is first
+    assert seen.finish.tolist() == ahead(snap, FIFO).finish.tolist()
+
+
+def test_changes_of_size_are_told() -> None:
+    snap = a_snapshot(jobs=[a_job(left=10.0, new=True), a_job(left=10.0, new=True)], nodes=(1,))
+
+    assert ahead(snap, FIFO).sizes == {0: [(0.0, 1)], 1: [(10.0, 1)]}

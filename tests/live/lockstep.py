@@ -1,34 +1,35 @@
 """The live platform and the simulator, event by event, side by side.
 
-Jobs are submitted through the REST API to a real SQLite store; a real controller decides; a fake engine runs toy
-workers that count their own steps, pay for every change of size, and exit when they are done. The clock jumps to the
-next arrival, end, or moment at which the policy wants to be asked, once everything is at rest. After each jump both
-worlds must agree to the last bit.
+The rehearsal plays: jobs are submitted through the REST API to a real SQLite store, a real controller decides, a fake
+engine runs stand-ins that count their own steps. After each jump of the clock both worlds must agree to the last bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import inf
-from pathlib import Path
 from random import Random
 
 import numpy as np
 from tests.builders import AJob, a_job, a_workload
-from tests.live.platform import Platform
-from tests.server.serving import Served, a_server
+from tests.server.serving import TOKEN, Served
 
-from tenuto.engines.fake import FakeEngine
-from tenuto.model.cost import Cost
+from tenuto.client.plain import PlainClient
 from tenuto.model.job import Job, Reply
 from tenuto.model.phase import Phase, PromiseState
 from tenuto.model.plan import Round
 from tenuto.model.snapshot import Rules
 from tenuto.plugins import policy_called
+from tenuto.rehearsal.fast_forward import FastForward, Tell
+from tenuto.rehearsal.score import Score, score_of
+from tenuto.rehearsal.stage import Stage, a_stage
+from tenuto.rehearsal.walk import Walk
 from tenuto.rounds.round import run_round
-from tenuto.sim.world import DONE, World
+from tenuto.server.scene import Rule
+from tenuto.settings import Scheduling
+from tenuto.sim.cost import load_cost
+from tenuto.sim.world import World
 
 START_COST, RESCALE_COST = 5.0, 3.0
 NODES = (4, 4, 8)
@@ -59,125 +60,48 @@ def some_jobs(count: int, seed: int) -> list[AJob]:
     return jobs
 
 
-@dataclass
-class Toy:
-    """How far one job's workers are, by their own count."""
-
-    left: float
-    curve: Mapping[int, float]
-    generation: int = 0
-    size: int = 0
-    ready: float = -inf
-
-    @property
-    def speed(self) -> float:
-        return self.curve[self.size] if self.size else 0.0
-
-    def end(self, now: float) -> float:
-        return max(now, self.ready) + self.left / self.speed if self.size else inf
-
-    def work(self, now: float, then: float) -> bool:
-        """Do the steps between two moments; whether all are done."""
-        if not self.size:
-            return False
-        self.left -= max(then - max(now, self.ready), 0.0) * self.speed
-        return self.left <= DONE * self.speed
+RULE = Rule(
+    Scheduling(
+        interval=RULES.interval, margin=RULES.margin, start_cost=START_COST, rescale_cost=RESCALE_COST
+    ),
+    {},
+)
 
 
-class Live:
-    """The live platform with its toys."""
+def a_world_of(score: Score) -> World:
+    """The simulator's world, with the same costs."""
+    workload = score.workload
+    return World(workload, load_cost(f"{START_COST},{RESCALE_COST}", workload.sizes, workload.cluster), RULES)
+
+
+def side_by_side(jobs: Sequence[AJob], policy: str) -> Iterator[int]:
+    """Yields the number of each round; it has been compared when it is given."""
+    score = score_of(a_workload(jobs=jobs, nodes=NODES))
+    rule = replace(RULE, scheduling=replace(RULE.scheduling, policy=policy))
+    with a_stage(score.workload.cluster, rule) as stage:
+        yield from _rounds(FastForward(stage, score, rule.scheduling), a_world_of(score), policy)
+
+
+class Live(FastForward):
+    """The same on a platform whose server others can ask as well."""
 
     def __init__(self, served: Served, jobs: Sequence[AJob], policy: str) -> None:
         served.clock.now = 0.0
-        self.served, self.trace = served, jobs
-        nodes = {f"node-{index}": slots for index, slots in enumerate(NODES)}
-        self.platform = Platform(
-            nodes,
-            store=served.store,
-            policy=policy,
-            start=0.0,
-            start_cost=START_COST,
-            rescale_cost=RESCALE_COST,
-            interval=RULES.interval,
-            margin=RULES.margin,
-        )
-        # Both worlds count from the same zero, so that no time is rounded on the way from one to the other.
-        served.set_meta(epoch=0.0)
-        self.platform.clock = served.clock  # type: ignore[assignment]
-        self.platform.engine = FakeEngine(served.clock)
-        for name, slots in nodes.items():
-            self.platform.engine.add_node(name, slots)
-        self.platform.new_controller()
-        self.ids: list[str] = []
-        self.toys: dict[str, Toy] = {}
+        score = score_of(a_workload(jobs=jobs, nodes=NODES))
+        rule = replace(RULE, scheduling=replace(RULE.scheduling, policy=policy))
+        client = PlainClient(served.url, TOKEN)
+        stage = Stage(served.store, client, served.clock, score.workload.cluster, rule)
+        super().__init__(stage, score, rule.scheduling)
 
-    @property
-    def wake_at(self) -> float:
-        wake_at = self.served.store.read(lambda tx: tx.meta("wake_at"))
-        return inf if wake_at is None else float(wake_at)
-
-    def next_event(self) -> float:
-        now = self.served.clock.now
-        arrival = self.trace[len(self.ids)].arrived if len(self.ids) < len(self.trace) else inf
-        ends = min((toy.end(now) for toy in self.toys.values()), default=inf)
-        return min(arrival, ends, self.wake_at if self.toys or arrival < inf else inf)
-
-    def jump(self, then: float) -> None:
-        """Let the toys work, end the finished, submit the arrived; then wait until all is at rest."""
-        now, self.served.clock.now = self.served.clock.now, then
-        done = [job for job, toy in self.toys.items() if toy.work(now, then)]
-        for job in done:
-            self.platform.engine.end_job(job)
-            del self.toys[job]
-        while len(self.ids) < len(self.trace) and self.trace[len(self.ids)].arrived <= then:
-            self._submit(self.trace[len(self.ids)])
-        self.platform.settle()
-        self._notice_changes()
-
-    def _submit(self, asked: AJob) -> None:
-        sizes = sorted(asked.curve)
-        shown = self.served.submit(
-            f"작업 {len(self.ids)}",
-            workers=f"{sizes[0]}..{sizes[-1]}",
-            preferred=asked.size,
-            total={"steps": asked.left},
-            curve={str(size): rate for size, rate in asked.curve.items()},
-            **({} if asked.deadline == inf else {"deadline": f"+{asked.deadline - asked.arrived:.0f}s"}),
-        )
-        self.ids.append(shown["id"])
-        self.toys[shown["id"]] = Toy(asked.left, asked.curve)
-
-    def _notice_changes(self) -> None:
-        """Workers that were started just now have their costs before them."""
-        now = self.served.clock.now
-        for job, toy in self.toys.items():
-            living = self.platform.engine.living(job)
-            size, generation = len(living), max((worker.generation for worker in living), default=0)
-            if size and generation != toy.generation:
-                toy.ready = now + (RESCALE_COST if toy.size else START_COST)
-                toy.generation = generation
-            toy.size = size
+    def play(self, tell: Tell = lambda _done, _all: None) -> list[Walk]:
+        with self.stage.client:
+            return super().play(tell)
 
     def records(self) -> list[Job]:
-        return [self.platform.job(job) for job in self.ids]
+        return _records(self)
 
 
-def a_world_of(jobs: Sequence[AJob]) -> World:
-    """The simulator's world, with the same costs."""
-    workload = a_workload(jobs=jobs, nodes=NODES)
-    start = np.full(len(workload.sizes), START_COST)
-    rescale = np.full(len(workload.sizes), RESCALE_COST)
-    return World(workload, Cost(start, rescale, rescale), RULES)
-
-
-@contextmanager
-def side_by_side(directory: Path, jobs: Sequence[AJob], policy: str) -> Iterator[Iterator[int]]:
-    """Yields an iterator over the rounds; each has been compared when it is given."""
-    with a_server(directory) as served:
-        yield _rounds(Live(served, jobs, policy), a_world_of(jobs), policy)
-
-
-def _rounds(live: Live, world: World, name: str) -> Iterator[int]:
+def _rounds(live: FastForward, world: World, name: str) -> Iterator[int]:
     policy, count = policy_called(name), 0
     while (due := world.next_event()) < inf:
         assert live.next_event() == due
@@ -185,14 +109,18 @@ def _rounds(live: Live, world: World, name: str) -> Iterator[int]:
         decided = run_round(world.snapshot(), policy)
         world.apply(decided)
         live.jump(due)
-        records = live.records()
+        records = _records(live)
         _same_answers(records, decided)
         _same_slots(records, world)
         _same_progress(live, records, world)
-        assert live.wake_at == world.wake_at
+        assert live.stage.wake_at == world.wake_at
         count += 1
         yield count
-    _same_ends(live.records(), world)
+    _same_ends(_records(live), world)
+
+
+def _records(live: FastForward) -> list[Job]:
+    return [live.stage.job(job) for job in live.ids]
 
 
 def _same_answers(records: list[Job], decided: Round) -> None:
@@ -219,18 +147,16 @@ def _same_slots(records: list[Job], world: World) -> None:
     assert {row: dict(job.slots) for row, job in enumerate(records)} == held
 
 
-def _same_progress(live: Live, records: list[Job], world: World) -> None:
+def _same_progress(live: FastForward, records: list[Job], world: World) -> None:
     for row, job in enumerate(records):
-        if job.id in live.toys and job.phase is not Phase.DECLINED:
-            assert live.toys[job.id].left == world.left[row]
+        if job.id in live.at_work:
+            assert live.at_work[job.id].left == world.left[row]
         if job.slots:
             assert (job.phase, job.progress.speed) == (Phase.RUNNING, world.speed[row])
             assert (job.progress.ready_at, job.progress.changed_at) == (
                 world.ready_at[row],
                 world.changed_at[row],
             )
-        if job.phase is Phase.DECLINED:
-            live.toys.pop(job.id, None)
 
 
 def _same_ends(records: list[Job], world: World) -> None:

@@ -10,8 +10,9 @@ from tests.forecast.records import NOW, a_record, a_spec
 from tests.live.platform import Platform
 
 from tenuto.forecast.measured import CURVES, known_curve
+from tenuto.forecast.measuring import plan_measuring
 from tenuto.forecast.profiles import resolve_curve
-from tenuto.live.learn import Learner, Track, note_steps, plan_measuring, rate_of
+from tenuto.live.learn import Learner, Track, note_steps, rate_of
 from tenuto.model.job import Job, Reply
 from tenuto.model.phase import Phase, PromiseState
 from tenuto.settings import Learning

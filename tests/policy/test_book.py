@@ -79,6 +79,16 @@ def test_who_will_not_be_done_by_the_end_of_its_reservation_has_fallen_behind() 
     assert in_book(book, 0) == ([(0.0, 2)], 49.0)
 
 
+def test_whose_reservation_is_over_has_fallen_behind_however_little_is_left_to_do() -> None:
+    """Its slots are nobody's in the book, so it must not go on with them as if they were its own."""
+    jobs, terms = planned([a_job(left=1e-6, on=[0, 1], curve=TWICE_AS_FAST)], now=80.0)
+    old = a_book(1, {0: ([(0.0, 2)], 80.0)})
+
+    _, behind = carry(80.0, jobs, terms, numbers(0), old)
+
+    assert behind.tolist() == [0]
+
+
 def test_a_job_that_still_pays_for_growing_is_judged_by_its_worst_way_back() -> None:
     """On four slots it has earned nothing before 8; called back then it pays once more and works 50 s."""
     jobs, terms = planned([a_job(left=100.0, on=[0, 1, 2, 3], ready_at=8.0, curve=TWICE_AS_FAST)], ten)

@@ -24,9 +24,13 @@ from tests.properties.live_checks import (
     Chronicle,
     Crews,
     assert_generations_follow_each_other,
+    assert_guests_are_welcome,
     assert_members_are_the_slots,
+    assert_no_more_run_without_gpus,
     assert_no_slot_is_held_twice,
     assert_no_worker_is_started_twice,
+    assert_nobody_waits_beside_an_open_place,
+    assert_places_without_gpus_are_had_once,
     assert_records_make_sense,
 )
 
@@ -43,6 +47,10 @@ from tenuto.wire.worker import WORKER, WorkerId, WorkerState
 P = Phase
 NODES = {"node-0": 4, "노드-1": 2}
 TIMEOUT = 15.0
+CPU_JOBS = 1
+"""Places without a GPU on each node, as the settings have it by default."""
+ON_A_SLOT = 2
+"""The most jobs on one slot, as the settings have it by default."""
 picks = st.integers(0, 1000)
 ticks = st.sampled_from([0, 1, 3])
 WISHES: list[Mapping[str, Any]] = [
@@ -127,9 +135,17 @@ class LivePlatform(RuleBasedStateMachine):
         retry=st.builds(Retry, failures=st.integers(0, 2), losses=st.integers(0, 2)),
         strategy=st.sampled_from(["command", "allreduce"]),
         then=ticks,
+        share=st.booleans(),
     )
     def submit(
-        self, steps: float | None, slack: float | None, least: int, retry: Retry, strategy: str, then: int
+        self,
+        steps: float | None,
+        slack: float | None,
+        least: int,
+        retry: Retry,
+        strategy: str,
+        then: int,
+        share: bool = False,
     ) -> None:
         deadline = None if slack is None or steps is None else slack * steps / least + 2.0
         sizes = {size: float(size) for size in (1, 2, 4, 7) if size >= least}
@@ -142,6 +158,26 @@ class LivePlatform(RuleBasedStateMachine):
             max_workers=max(least, 4),
             retry=retry,
             strategy=strategy,
+            share=share,
+            settle=False,
+        )
+        self.accepted.append(job)
+        self._tick(then)
+
+    @rule(
+        workers=st.sampled_from([1, 1, 1, 2]),
+        retry=st.builds(Retry, failures=st.integers(0, 2), losses=st.integers(0, 2)),
+        then=ticks,
+    )
+    def submit_without_gpu(self, workers: int, retry: Retry, then: int) -> None:
+        job = self.here.submit(
+            f"정리 {len(self.accepted)}",
+            steps=None,
+            curve={},
+            min_workers=workers,
+            max_workers=workers,
+            retry=retry,
+            cpu_only=True,
             settle=False,
         )
         self.accepted.append(job)
@@ -286,6 +322,8 @@ class LivePlatform(RuleBasedStateMachine):
         for job in jobs:
             assert self.wishes.get(job.id, {}).items() <= wishes_of(job).items(), "a wish was lost"
         assert_no_slot_is_held_twice(jobs, here.engine)
+        assert_guests_are_welcome(jobs, ON_A_SLOT)
+        assert_places_without_gpus_are_had_once(jobs, CPU_JOBS)
         assert_no_worker_is_started_twice(here.engine)
         assert_records_make_sense(jobs)
         assert_members_are_the_slots(jobs)
@@ -294,6 +332,7 @@ class LivePlatform(RuleBasedStateMachine):
         self.chronicle.assert_tells_all(jobs)
         if not (self.chronicle.offline or self.gave_up):
             assert_generations_follow_each_other(jobs, here.engine)
+            assert_no_more_run_without_gpus(jobs, here.engine, CPU_JOBS)
         term = here.store.read(lambda tx: tx.meta("leadership"))["term"]
         assert term >= self.term
         self.term = term
@@ -315,12 +354,16 @@ class LivePlatform(RuleBasedStateMachine):
         nodes = here.store.read(lambda tx: tx.nodes())
         usable = {node.name for node in nodes if node.state is NodeState.ONLINE}
         wanted = set()
+        shown = here.engine.observe().workers.values()
+        # Once a worker of such a job has ended with 0, nobody joins the others any more: a rescale waits for their end.
+        about_to_end = {worker.id.job for worker in shown if worker.exit_code == 0}
         for job in self._jobs():
             assert job.ending is None
             assert job.phase is not P.SUBMITTED or here.events(kind="policy") == []
             if job.phase in PLACED:
-                assert job.phase is P.RUNNING, f"{job.id} is {job.phase} at rest: {job.message}"
-                assert job.slots.keys() <= usable, f"{job.id} is on {job.slots}"
+                rests = job.phase is P.RUNNING or (job.spec.in_place and job.id in about_to_end)
+                assert rests, f"{job.id} is {job.phase} at rest: {job.message}"
+                assert job.places.keys() <= usable, f"{job.id} is on {job.places}"
                 wanted |= set(member_ids(job)) or {
                     WorkerId(job.id, job.generation, WORKER, rank) for rank in range(job.workers)
                 }
@@ -330,6 +373,7 @@ class LivePlatform(RuleBasedStateMachine):
             if worker.state is WorkerState.EXITED
         }
         assert living | present >= wanted >= living
+        assert_nobody_waits_beside_an_open_place(self._jobs(), nodes, CPU_JOBS, ON_A_SLOT)
         self.nothing_is_wrong()
 
     # help
@@ -391,7 +435,7 @@ class LivePlatform(RuleBasedStateMachine):
     def _any_live(self, pick: int) -> str:
         """A job that has not ended, if there is one; mostly one that holds slots."""
         live = [job for job in self._jobs() if job.phase not in ENDED]
-        placed = [job for job in live if job.slots] if pick % 3 else []
+        placed = [job for job in live if job.places] if pick % 3 else []
         among = placed or live
         return among[pick % len(among)].id if among else self._any(pick)
 
@@ -414,6 +458,8 @@ class LivePlatform(RuleBasedStateMachine):
             if job is None or job.phase in ENDED or job.cancel:
                 return
             if job.ending is not None and job.ending.phase is not P.PAUSED:
+                return
+            if job.spec.cpu_only and (fields.get("pin") or fields.get("deadline")):
                 return
             pin = fields.get("pin")
             if pin is not None and not job.spec.min_workers <= pin.workers <= job.spec.max_workers:

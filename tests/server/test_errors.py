@@ -125,7 +125,7 @@ def test_a_store_that_takes_no_writes_is_told_so(server: Served, monkeypatch: py
     def full(_: Any) -> None:
         raise StoreUnavailable("the disk is full", remedy="Make room and try again")
 
-    monkeypatch.setattr(server.app.state.platform.store, "write", full)
+    monkeypatch.setattr(server.app.state.platform.store, "begin", full)
 
     error = server.refused("POST", "/jobs", a_form())
 
@@ -138,7 +138,8 @@ def test_every_code_in_the_program_is_in_the_table() -> None:
         written |= set(re.findall(r'code="(\w+)"', file.read_text(encoding="utf-8")))
 
     assert written <= set(CODES)
-    elsewhere = {"not_found", "conflict", "not_allowed", "input_invalid", "store_unavailable", "gap"}
+    elsewhere = {"not_found", "conflict", "not_allowed", "input_invalid", "store_unavailable", "gap", "busy"}
+    elsewhere |= {"not_well", "not_ready"}
     assert written | elsewhere == set(CODES)
 
 
@@ -170,6 +171,8 @@ def test_the_description_holds_together(server: Served) -> None:
 
     names = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(described)))
     assert names <= set(described["components"]["schemas"])
+    # Of two models with one name pydantic makes two with the names of their modules.
+    assert not [name for name in described["components"]["schemas"] if "__" in name]
     ids = [operation["operationId"] for path in described["paths"].values() for operation in path.values()]
     assert len(ids) == len(set(ids))
     assert not any(page.startswith("/api/node") for page in described["paths"])

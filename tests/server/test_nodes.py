@@ -18,7 +18,13 @@ def test_nodes_show_who_holds_their_slots(server: Served) -> None:
 
     assert [first["name"], second["name"]] == ["węzeł-1", "węzeł-0"]
     assert (first["total"], first["used"], first["jobs"]) == (2, 1, [id_])
-    assert first["slots"][0] == {"index": 0, "device": "GPU-1", "kind": "A100", "job": id_}
+    assert first["slots"][0] == {
+        "index": 0,
+        "device": "GPU-1",
+        "kind": "A100",
+        "job": id_,
+        "guests": [],
+    }
     assert second["jobs"] == []
     assert server.get("/nodes/węzeł-1") == first
 
@@ -100,3 +106,35 @@ def test_going_down_is_a_wish_that_counts_once(server: Served) -> None:
 
     assert server.get("/cluster")["draining"] is True
     assert [event.actor for event in server.events(kind="cluster")] == [USER_NAME]
+
+
+def test_nodes_show_guests_and_who_is_there_without_a_gpu(server: Served) -> None:
+    server.join("węzeł-1", 2)
+    holder, guest, lone = (
+        server.submit(**more)["id"] for more in ({"share": True}, {"share": True}, {"gpus": 0})
+    )
+    server.put(holder, phase=Phase.RUNNING, slots={"węzeł-1": (1,)})
+    server.put(guest, phase=Phase.RUNNING, seats={"węzeł-1": (1,)})
+    server.put(lone, phase=Phase.RUNNING, seats={"węzeł-1": (0,)})
+
+    (node,) = server.get("/nodes")["items"]
+
+    assert (node["used"], node["jobs"]) == (1, sorted([holder, guest, lone]))
+    assert [(slot["job"], slot["guests"]) for slot in node["slots"]] == [(None, []), (holder, [guest])]
+    assert node["cpu"] == {"total": 1, "used": 1, "jobs": [lone]}
+    assert server.get("/cluster")["slots"]["used"] == 1
+    shown = {one["id"]: (one["slots"], one["seats"], one["guest"]) for one in server.get("/jobs")["items"]}
+    assert shown == {
+        holder: ({"węzeł-1": [1]}, {}, False),
+        guest: ({}, {"węzeł-1": [1]}, True),
+        lone: ({}, {"węzeł-1": [0]}, False),
+    }
+
+
+def test_a_job_without_gpus_keeps_its_size_and_gets_no_deadline(server: Served) -> None:
+    server.join("węzeł-1", 2)
+    lone = server.submit(gpus=0)["id"]
+
+    assert server.refused("POST", f"/jobs/{lone}/scale", {"workers": 2})["code"] == "out_of_range"
+    told = server.refused("PATCH", f"/jobs/{lone}", {"deadline": "+1h"})
+    assert told["message"].endswith("nothing is promised to a job without GPUs")

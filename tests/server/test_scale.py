@@ -62,6 +62,17 @@ def test_a_pin_is_released(server: Served, running: str) -> None:
     assert [event.after for event in server.events(kind="pinned")] == ["3", "auto"]
 
 
+def test_a_job_that_was_shrunk_for_not_using_its_gpus_is_so_no_more(server: Served, running: str) -> None:
+    server.put(running, shrunk=True, idle_since=NOW - 900.0)
+    assert server.get(f"/jobs/{running}")["shrunk"]
+
+    shown = server.post(f"/jobs/{running}/scale", {"workers": "auto"})
+
+    assert (shown["pin"], shown["shrunk"]) == (None, False)
+    assert shown["idle_since"] is not None
+    assert [event.after for event in server.events(kind="pinned")] == ["auto"]
+
+
 def test_the_same_pin_again_is_no_new_wish(server: Served, running: str) -> None:
     server.post(f"/jobs/{running}/scale", {"workers": 3})
     before = server.everything()

@@ -9,10 +9,12 @@ from typing import Any
 
 from tenuto.model.event import Event
 from tenuto.model.job import (
+    STARTED,
     After,
     Checkpoint,
     Contract,
     Ending,
+    Foretold,
     Job,
     JobSpec,
     Limits,
@@ -125,6 +127,12 @@ def a_job_with_everything() -> Job:
         losses=2,
         not_before=6.5,
         ran_for=7.5,
+        slot_seconds=15.25,
+        foretold=(
+            Foretold(
+                moment=STARTED, at=1.5, finish=7.5, late=9.0, estimate=7.25, situation="runs/free/given"
+            ),
+        ),
         ending=Ending(phase=Phase.FAILED, why="failed", message="exit 3", exit_code=3),
         started_at=8.5,
         ended_at=9.5,

@@ -124,3 +124,14 @@ def test_many_who_bring_the_same_leave_it_once(steps: StepStore) -> None:
 def test_no_name_leads_elsewhere(steps: StepStore, stream: Stream) -> None:
     with pytest.raises(InputInvalid):
         steps.append(stream, records(0, 1))
+
+
+@pytest.mark.parametrize("moment", [-1.0, 0.0, 99.5, 250.0, 298.0, 299.0])
+def test_what_was_told_after_a_moment_is_found_from_the_end(tmp_path: Path, moment: float) -> None:
+    steps = StepStore(tmp_path, keep_bytes=1 << 16)
+    for first in range(0, 300, 10):
+        steps.append(A, [{**record, "at": float(record["seq"])} for record in records(first, first + 10)])
+
+    assert len(list((tmp_path / "job-1").rglob("*.part"))) > 1
+    assert [one["seq"] for one in steps.since(A, moment)] == [seq for seq in range(300) if seq > moment]
+    assert list(steps.since(B, moment)) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from tenuto.errors import InputInvalid
 from tenuto.model.job import Checkpoint, Condition, Retry
 from tenuto.wire.api import JobIn
 from tenuto.wire.problems import problems_in, validated
+from tenuto.wire.spec_form import form_of
 
 
 def spec(**fields: Any) -> Any:
@@ -96,3 +98,28 @@ def test_the_description_for_programs_knows_the_short_forms() -> None:
     kinds = {kind.get("type") for kind in described["workers"]["anyOf"]}
     assert {"integer", "string"} <= kinds
     assert described["priority"]["anyOf"][0]["enum"] == ["normal", "urgent"]
+
+
+@pytest.mark.parametrize("key", ["gpus", "need_gpus"])
+def test_no_gpus_are_none_by_either_name(key: str) -> None:
+    job = JobIn.model_validate({"name": "정리", "run": "python tidy.py", "workers": 2, key: 0})
+
+    assert (job.spec().cpu_only, job.spec().min_workers) == (True, 2)
+    assert form_of(job.spec())["gpus"] == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"gpus": 4}, "gpus: a worker cannot have 4 GPUs. Each has one slot: write workers: 4"),
+        ({"gpus": 0, "deadline": "+1h", "total": 5}, "deadline: nothing is promised to a job without GPUs"),
+        ({"gpus": 0, "workers": "1..2"}, "workers: a job without GPUs has a fixed size. Give one number"),
+        ({"gpus": 0, "strategy": "allreduce"}, "strategy: without GPUs there is one strategy"),
+        ({"gpus": 0, "share": True}, "share: a job without GPUs has no slot to share"),
+        ({"gpus": 0, "curve": "auto"}, "curve: the curve of a job without GPUs is not measured"),
+        ({"gpus": True}, "gpus: true is not a whole number"),
+    ],
+)
+def test_what_a_job_without_gpus_cannot_have_is_refused(asked: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputInvalid, match=re.escape(told)):
+        validated(JobIn, {"name": "정리", "run": "python tidy.py", **asked})

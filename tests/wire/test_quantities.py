@@ -127,3 +127,10 @@ def test_what_is_no_moment_ahead_is_told_so(written: str) -> None:
 @given(st.floats(0, 4e9))
 def test_a_moment_is_written_to_the_millisecond_and_read_back(seconds: float) -> None:
     assert abs(moment(rfc3339(seconds), 0.0) - seconds) <= 0.00051
+
+
+def test_what_is_empty_is_shown_as_such() -> None:
+    with pytest.raises(Unusable) as told:
+        deadline("", 0.0)
+
+    assert told.value.problem == "'' is no moment"

@@ -24,8 +24,6 @@ from tenuto.model.phase import Phase, PromiseState
 from tenuto.server.app import create_app
 from tenuto.server.auth import digest_of
 from tenuto.server.platform import Files, Platform
-from tenuto.server.telling import Paces
-from tenuto.server.waiting import JobBell
 from tenuto.settings import Settings
 from tenuto.store.base import Attempt, Store, Token, Tx
 from tenuto.store.logs import LogStore
@@ -231,7 +229,7 @@ class Served:
     def on(self, store: Store, directory: Path) -> Site:
         """The server with this store behind it."""
         files = files_in(directory)
-        self.app.state.platform = Platform(store, files, Paces(store), Settings(), time.time, JobBell(store))
+        self.app.state.platform = Platform.over(store, files, Settings(), time.time)
         return Site(self.url, store, files.logs)
 
 

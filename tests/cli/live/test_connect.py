@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.cli.live.site import TOKEN, Served, Site, a_store, ok, tenuto
 
-from tenuto.cli.connect import locate
+from tenuto.client.whereabouts import locate
 from tenuto.errors import InputInvalid, NotAllowed, Unreachable
 
 

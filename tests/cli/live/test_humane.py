@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tenuto.cli.humane import amount, clock, in_local_time, parsed, relative, span, told
-from tenuto.cli.printing import remark_if_slow
+from tenuto.cli.printing import SLOW, remark_if_slow
+from tenuto.client.plain import PlainClient
 
 NOW = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
 
@@ -94,3 +95,8 @@ def test_whoever_does_not_wait_is_told_nothing(capsys: pytest.CaptureFixture[str
         pass
 
     assert capsys.readouterr().err == ""
+
+
+def test_nobody_is_told_what_a_server_does_before_it_is_known_to_be_there() -> None:
+    with PlainClient("http://127.0.0.1:9", "token") as client:
+        assert client.patience < SLOW

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,8 +14,10 @@ from rich.cells import cell_len
 from tests.cli.live.site import Site, admitted, as_json, declined, ok, tenuto
 
 from tenuto.cli import jobs as ps_command
+from tenuto.cli.job_tables import eta
 from tenuto.model.job import Pin, Progress, Role
 from tenuto.model.phase import Phase, PromiseState
+from tenuto.wire.replies import EtaOut, JobOut
 
 
 def rows(*arguments: str) -> list[list[str]]:
@@ -30,9 +34,9 @@ def test_every_job_that_lives_has_a_line(site: Site) -> None:
     site.add_job("k3", "done", phase=Phase.SUCCEEDED, ended_at=time.time())
 
     assert rows() == [
-        ["id", "name", "state", "ready", "restarts", "age", "node", "promise"],
-        ["k2", "runner", "running", "2/2", "3", "3", "h", "node-0", "-"],
-        ["k1", "queued-one", "queued", "-", "0", "3", "h", "-", "-"],
+        ["id", "name", "state", "ready", "restarts", "age", "node", "eta", "promise"],
+        ["k2", "runner", "running", "2/2", "3", "3", "h", "node-0", "-", "-"],
+        ["k1", "queued-one", "queued", "-", "0", "3", "h", "-", "-", "-"],
     ]
     assert [row[0] for row in rows("-a")] == ["id", "k3", "k2", "k1"]
     assert [row[0] for row in rows("--state", "succeeded,queued")] == ["id", "k3", "k1"]
@@ -276,3 +280,50 @@ def test_progress_tells_whole_steps_and_the_time_that_is_left(site: Site) -> Non
     )
 
     assert "29 of 4,000 steps (1%), 40 steps/s, 1 min 39 s more at this speed" in ok("show", "k1")
+
+
+def foretold(shown: JobOut, finish: str, late: str) -> JobOut:
+    """A job with its future."""
+    eta = EtaOut(start=None, finish=finish, finish_p90=late, as_of="2026-11-16T12:00:00.000Z")
+    return shown.model_copy(update={"eta": eta})
+
+
+@pytest.mark.parametrize(
+    ("late", "cell"),
+    [
+        ("2026-11-16T18:05:20.000Z", "today 18:05"),
+        ("2026-11-16T18:40:00.000Z", "today 18:05 (≤ 18:40)"),
+        ("2026-11-17T02:00:00.000Z", "today 18:05 (≤ tomorrow 02:00)"),
+    ],
+)
+def test_an_eta_has_the_moment_that_mostly_holds_where_that_is_another(
+    site: Site, late: str, cell: str
+) -> None:
+    now = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
+    site.add_job("k1", phase=Phase.QUEUED)
+    [shown] = [JobOut.model_validate(job) for job in as_json("ps")["items"]]
+
+    with_eta = foretold(shown, "2026-11-16T18:05:00.000Z", late)
+
+    assert in_utc(lambda: eta(with_eta, now)) == cell
+    assert eta(shown, now) == "-"
+
+
+def test_an_eta_that_has_passed_is_no_moment_of_the_past(site: Site) -> None:
+    site.add_job("k1", phase=Phase.RUNNING)
+    [shown] = [JobOut.model_validate(job) for job in as_json("ps")["items"]]
+    passed = "2026-11-16T11:59:00.000Z"
+
+    assert eta(foretold(shown, passed, passed), datetime(2026, 11, 16, 12, 0, tzinfo=UTC)) == "any moment"
+
+
+def in_utc(told: Callable[[], str]) -> str:
+    """What is told on a machine in UTC."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "UTC")
+        time.tzset()
+        try:
+            return told()
+        finally:
+            patch.undo()
+            time.tzset()

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.live.site import Site, a_store, admitted, as_json, declined, ok, served, tenuto
 
 from tenuto.cli import verdict
-from tenuto.client import Client, Json
+from tenuto.client.plain import Json, PlainClient
 from tenuto.model.job import Job
 from tenuto.model.phase import Phase
 
@@ -193,21 +193,34 @@ def test_a_host_file_pins_the_workers_to_nodes(site: Site) -> None:
     assert job.pin.nodes == {"node-0": 1, "node-1": 2}
 
 
-def test_a_fresh_start_deletes_the_earlier_runs_of_this_job_and_no_other(site: Site) -> None:
+@pytest.mark.parametrize(
+    "again",
+    [("submit", "--name", "train", "--fresh", "--detach", "--", "ls"), ("resubmit", "k1", "--fresh", "-d")],
+)
+def test_a_fresh_start_deletes_the_logs_of_earlier_runs_of_this_job_and_nothing_else(
+    site: Site, again: tuple[str, ...]
+) -> None:
     ended = {"phase": Phase.FAILED, "ended_at": 1.0}
     site.add_job("k1", "train", **ended)
     site.add_job("k2", "train")
     site.add_job("k3", "train", owner="lee", **ended)
-    site.add_job("k4", "other", **ended)
+    site.add_job("k4", "другой", **ended)
     for key in ("k1", "k2", "k3", "k4"):
-        site.prints(key, "old\n")
+        site.prints(key, f"old lines of {key}, schön\n")
+    before = {key: written(site, key) for key in ("k2", "k3", "k4")}
 
-    new = ok("submit", "--detach", "--fresh", "--name", "train", "--", "ls").strip()
+    new = ok(*again).strip()
 
-    left = [job["id"] for job in as_json("ps", "--all")["items"]]
-    assert left == [new, "k4", "k3", "k2"]
-    assert [bool(site.logs.workers(key)) for key in ("k1", "k2", "k3", "k4")] == [False, True, True, True]
-    assert [event["job"] for event in as_json("events", "--kind", "deleted")["items"]] == ["k1"]
+    assert [job["id"] for job in as_json("ps", "--all")["items"]] == [new, "k4", "k3", "k2", "k1"]
+    assert site.logs.workers("k1") == []
+    assert {key: written(site, key) for key in ("k2", "k3", "k4")} == before
+    told = [(one["job"], one["actor"], one["after"]) for one in as_json("events", "--kind", "logs")["items"]]
+    assert told == [("k1", "kim", "deleted")]
+
+
+def written(site: Site, job: str) -> dict[str, bytes]:
+    """What the workers of a job printed, byte for byte."""
+    return {str(worker): site.logs.read(worker, 0, 1 << 20)[1] for worker in site.logs.workers(job)}
 
 
 @pytest.mark.parametrize(
@@ -223,7 +236,7 @@ def test_the_user_is_told_what_the_answer_waits_for(
     site.store.write(lambda tx: tx.set_meta(meta, value))
     real = verdict.reason_to_wait
 
-    def told_then_answered(client: Client) -> str:
+    def told_then_answered(client: PlainClient) -> str:
         reason = real(client)
         site.answer(site.jobs()[0].id, admitted)
         return reason

@@ -28,7 +28,7 @@ from tenuto.wire.worker import WORKER, CrewOrder, WorkerId, WorkerOrder, WorkerS
 NODE = "węzeł-1"
 TOKEN = "geheim"
 MARK = "TENUTO_TEST_MARK"
-HANG = 20.0
+HANG = 60.0
 """Seconds after which a story that does not go on has failed."""
 
 

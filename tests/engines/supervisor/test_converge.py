@@ -41,6 +41,18 @@ def test_who_finds_the_slot_taken_waits_even_if_the_holder_is_wanted() -> None:
     assert (when_free.start, when_free.wait) == ((heir,), (later,))
 
 
+def test_only_who_shares_comes_to_those_who_share_and_stay() -> None:
+    holder, guest = (replace(an_order(job), shares=True) for job in ("a", "b"))
+    alone = an_order("c")
+    there = {holder.id: replace(held(holder), shares=True)}
+
+    beside = converge({order.id: order for order in (holder, guest, alone)}, there)
+    behind = converge({guest.id: guest}, there)
+
+    assert (beside.start, beside.wait) == ((guest,), (alone,))
+    assert (behind.start, behind.wait, behind.stop) == ((), (guest,), (holder.id,))
+
+
 def test_who_is_stopping_is_not_told_again() -> None:
     order = an_order()
 

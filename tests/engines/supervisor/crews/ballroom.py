@@ -166,6 +166,15 @@ class Troupe:
         found: Membership = self.desk.until(look)
         return found
 
+    def until_step(self, order: WorkerOrder, step: int) -> None:
+        """Wait until it has danced so many steps."""
+
+        def reached() -> bool:
+            paths = self.floor.glob(f"*/{order.id}.step")
+            return any(int(path.read_text() or 0) >= step for path in paths)
+
+        self.desk.until(reached)
+
     def newest(self, order: WorkerOrder) -> Membership | None:
         return memberships.read(self.link(order))
 

@@ -217,6 +217,7 @@ def test_a_worker_that_hangs_below_a_shell_is_asked_for_its_stack(troupe: Troupe
     one, two = troupe.dancer("shell", slot=0), troupe.dancer("shell", "stumbles", slot=1)
     troupe.want(one, two)
     troupe.together(one, two)
+    troupe.until_step(one, 400)  # the supervisor knows by then how long a step usually takes
 
     (troupe.floor / "stumble").touch()
 

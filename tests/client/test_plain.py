@@ -8,8 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tenuto import client as client_module
-from tenuto.client import Client, error_of
+from tenuto.client import ask
+from tenuto.client.ask import error_of
+from tenuto.client.plain import PlainClient
 from tenuto.errors import (
     Conflict,
     Declined,
@@ -27,8 +28,8 @@ Answer = Callable[[httpx.Request], httpx.Response]
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "_FIRST_PAUSE", 0.0001)
-    monkeypatch.setattr(client_module, "_LONGEST_PAUSE", 0.0001)
+    monkeypatch.setattr(ask, "FIRST_PAUSE", 0.0001)
+    monkeypatch.setattr(ask, "LONGEST_PAUSE", 0.0001)
 
 
 class Line:
@@ -49,8 +50,10 @@ class Line:
             now, json={"code": "store_unavailable", "message": "full", "remedy": "Make room"}
         )
 
-    def client(self, **options: Any) -> Client:
-        return Client("http://here", "secret", httpx.MockTransport(self), **{"patience": 10.0, **options})
+    def client(self, **options: Any) -> PlainClient:
+        return PlainClient(
+            "http://here", "secret", httpx.MockTransport(self), **{"patience": 10.0, **options}
+        )
 
 
 REFUSED = httpx.ConnectError("refused")
@@ -65,6 +68,12 @@ def test_every_request_carries_the_token() -> None:
     [request] = line.asked
     assert request.headers["Authorization"] == "Bearer secret"
     assert str(request.url) == "http://here/api/v1/jobs?state=queued&state=held"
+
+
+@pytest.mark.parametrize("token", ["sécret", "secret\nX-Other: 1", "токен"])
+def test_what_can_be_no_token_is_not_sent(token: str) -> None:
+    with pytest.raises(NotAllowed, match="Copy it once more"):
+        PlainClient("http://here", token)
 
 
 def test_names_of_jobs_are_quoted() -> None:
@@ -103,7 +112,7 @@ def test_two_submissions_have_two_keys() -> None:
         lambda client: client.delete("k1"),
     ],
 )
-def test_what_may_have_been_done_is_not_asked_for_again(ask: Callable[[Client], Any]) -> None:
+def test_what_may_have_been_done_is_not_asked_for_again(ask: Callable[[PlainClient], Any]) -> None:
     line = Line(REFUSED, LOST)
 
     with pytest.raises(Unreachable, match=r"It may have been done: look with tenuto show") as caught:
@@ -176,7 +185,7 @@ def test_what_is_no_tenuto_server_is_told_so() -> None:
     page = httpx.MockTransport(lambda _: httpx.Response(404, text="<html>"))
 
     with pytest.raises(ServerFailed, match="Is this the address of a tenuto server") as caught:
-        Client("http://here", "t", page).jobs()
+        PlainClient("http://here", "t", page).jobs()
 
     assert caught.value.exit_code == 70
 
