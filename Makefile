@@ -8,7 +8,7 @@ BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo figures-quick figures test test-big crash chaos live-promises check format bench clean
+.PHONY: help demo figures-quick figures test test-big crash chaos live-promises control-plane monitor check format bench clean
 
 # What the examples, the demo and the tests train with. The package itself does not need it; a wheel for a GPU is
 # named with make TORCH=...
@@ -51,6 +51,12 @@ chaos: $(VENV)/dev.stamp $(VENV)/torch.stamp ## rescale and kill a training run 
 
 live-promises: $(VENV)/lab.stamp $(VENV)/torch.stamp ## ten training jobs with deadlines, live and simulated, in a picture
 	$(BIN)/python benchmarks/live_promises.py
+
+control-plane: $(VENV)/lab.stamp ## how fast the platform takes, answers and decides; about ten minutes
+	$(BIN)/python benchmarks/control_plane.py
+
+monitor: $(VENV)/dev.stamp $(VENV)/torch.stamp ## what the history of numbers and watching cost; FULL=1 for 1,000 nodes
+	$(BIN)/python benchmarks/monitor.py $(if $(FULL),--full)
 
 check: $(VENV)/dev.stamp $(VENV)/torch.stamp ## ruff, mypy, import-linter
 	$(BIN)/ruff check
