@@ -283,6 +283,10 @@ def test_influxdb_has_every_number_once_although_it_had_no_database_and_then_was
     with site.client(patience=10.0) as client:
         client.scale(job, {"workers": 1, "force": True})
         eventually(lambda: client.job(job)["generation"] == 2, "the job is rescaled meanwhile")
+        eventually(
+            lambda: client.numbers("cluster", since=f"{since:.4f}", step="raw")["items"],
+            "the cluster was counted, as it is every ten seconds",
+        )
     until = has_told_of_now(site, job)
     influx.start()
 

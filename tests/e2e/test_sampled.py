@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -11,6 +12,8 @@ from tests.e2e.gpus import GpuPlatform
 from tests.e2e.jobs import FOREVER, a_job
 from tests.e2e.platform import Json, eventually
 from tests.nvml.gpus import GIB, Process, some_gpus
+
+from tenuto.errors import NotFound
 
 
 @pytest.fixture
@@ -32,10 +35,10 @@ def sampled(platform: GpuPlatform, wanted: Callable[[Json], bool], what: str) ->
     """The first sample that is as wanted."""
 
     def look() -> Json | None:
-        with platform.client(patience=10.0) as client:
-            joined = client.nodes()["items"]
-            sample: Json | None = client.node_sample("node-0")["sample"] if joined else None
-        return sample if sample is not None and wanted(sample) else None
+        with platform.client(patience=10.0) as client, suppress(NotFound):  # not joined, or not sampled yet
+            sample: Json = client.node_sample("node-0")["sample"]
+            return sample if wanted(sample) else None
+        return None
 
     return eventually(look, what)
 
