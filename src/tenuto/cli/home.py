@@ -5,6 +5,7 @@
     records/       what workers told of their steps     checkpoints/  of jobs that name no directory for them
     nodes/NAME/    the state of a supervisor            node-token    the secret with which nodes join
     lock           held while a server runs             metrics.db    the history of numbers
+    page-key       signs sessions of the page           lab/          what was replayed on the page
 
 Everything in it is its owner's alone. Files appear whole or not at all.
 """
@@ -78,6 +79,16 @@ class Home:
     def node_token(self) -> Path:
         """The secret with which nodes join."""
         return self.path / "node-token"
+
+    @property
+    def page_key(self) -> Path:
+        """What sessions of the page are signed with."""
+        return self.path / "page-key"
+
+    @property
+    def lab(self) -> Path:
+        """What was run on the page's laboratory."""
+        return self.path / "lab"
 
     @property
     def server(self) -> Path:

@@ -150,6 +150,12 @@ COMMANDS = {
         "app",
         summary="See the settings and where they come from, check a file of them, import an old one.",
     ),
+    "open": Later(
+        "tenuto.cli.open_page",
+        "open_page",
+        epilog="EXAMPLES",
+        summary="Open the page in a browser, logged in.",
+    ),
     "server": Later("tenuto.cli.server", "app", summary="Look at the server's own log."),
     "install-service": Later(
         "tenuto.cli.install_service",

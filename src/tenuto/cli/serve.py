@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from tenuto.cli.beginning import Beginning, begin
 from tenuto.cli.cluster_watch import ClusterWatch
 from tenuto.cli.deciding import Decider, Deciding
 from tenuto.cli.event_log import EventLog
+from tenuto.cli.home import secret_in
 from tenuto.cli.housekeeping import Household, Housekeeper
 from tenuto.cli.listen import listening_socket, only_here, unix_socket, url_of
 from tenuto.cli.local_nodes import anything_left, described, known_nodes
@@ -29,6 +30,9 @@ from tenuto.cli.plan import Listening, Plan
 from tenuto.cli.server_log import begin_log, log_file
 from tenuto.cli.shadowing import Imagining, Shadowing
 from tenuto.client.whereabouts import ServerFile, read_secret
+from tenuto.dashboard.house import House, Inside
+from tenuto.dashboard.tickets import ticket_router
+from tenuto.dashboard.visitors import Visitors
 from tenuto.engines.keeper import Keeper, WayIn
 from tenuto.engines.local import LocalEngine
 from tenuto.engines.node_api import node_router
@@ -161,7 +165,11 @@ class _Platform:
         watch = self._monitoring
         router = node_router(self._engine, logs, admit, self._settings, questions, watch)
         files = Files(logs, steps, self._log, watch.series, watch.latest)
-        app = create_app(self._store, files, self._settings, time.time, [router])
+        visitors = Visitors(self._store, secret_in(home.page_key)[0], time.time)
+        routers = [router, ticket_router(visitors)]
+        app = create_app(self._store, files, self._settings, time.time, routers)
+        self._house = House(visitors, lambda: self._site(app), app.router.default)
+        app.router.default = self._house
         app.state.questions = questions
         app.state.origins = self._beginning.origins
         app.state.trouble = lambda: self._deciding.trouble
@@ -222,10 +230,16 @@ class _Platform:
 
         return Shadows(self._store, time.time, self._settings.scheduling)
 
-    def _let_go(self, app: FastAPI) -> None:
+    def _site(self, app: FastAPI) -> Inside:
+        from tenuto.dashboard.every_page import site_of  # NiceGUI: it takes a second
+
+        return site_of(app, self._plan.home.lab)
+
+    async def _let_go(self, app: FastAPI) -> None:
         """Send those home who wait for news, so that the end does not wait for them."""
         self._engine.close()
         app.state.platform.bell.close()
+        await self._house.close()
 
     def _end(self) -> None:
         assert self._server is not None
@@ -235,7 +249,9 @@ class _Platform:
 class _Server(uvicorn.Server):
     """uvicorn, but its start and end are ours: a signal is an order, no error, and a second one is obeyed at once."""
 
-    def __init__(self, app: FastAPI, begun: Callable[[], None], ending: Callable[[], None]) -> None:
+    def __init__(
+        self, app: FastAPI, begun: Callable[[], None], ending: Callable[[], Awaitable[None]]
+    ) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -255,7 +271,7 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let nobody wait for us, and end."""
-        self._ending()
+        await self._ending()
         await super().shutdown(sockets)
 
     @contextmanager

@@ -312,6 +312,10 @@ class AsyncClient:
         """Every setting that is in force, and where it comes from."""
         return (await self._one(wire.SettingsOut, ASKS.settings())).items
 
+    async def page(self) -> str:
+        """An address that logs a browser in, once and within a minute."""
+        return self.url + (await self._one(wire.PageOut, ASKS.page())).path
+
     async def down(self) -> wire.DownOut:
         """Ask the platform to drain and stop."""
         return await self._one(wire.DownOut, ASKS.down())

@@ -197,6 +197,10 @@ class Calls(ABC, Generic[R]):
         """The settings in force, and where they come from."""
         return self._get("/server/settings")
 
+    def page(self) -> R:
+        """A path that logs a browser in, once and soon."""
+        return self._ask("POST", "/page")
+
     def down(self) -> R:
         """Ask the platform to drain and stop."""
         return self._ask("POST", "/down", again=True)

@@ -309,6 +309,10 @@ class Client:
         """Every setting that is in force, and where it comes from."""
         return self._one(wire.SettingsOut, ASKS.settings()).items
 
+    def page(self) -> str:
+        """An address that logs a browser in, once and within a minute."""
+        return self.url + self._one(wire.PageOut, ASKS.page()).path
+
     def down(self) -> wire.DownOut:
         """Ask the platform to drain and stop."""
         return self._one(wire.DownOut, ASKS.down())

@@ -7,6 +7,7 @@ from tenuto.wire.history import PastOut, TimeOut
 from tenuto.wire.operations import (
     ChecksOut,
     NodeCheckOut,
+    PageOut,
     ReadyOut,
     ServerLogOut,
     SettingOut,
@@ -51,6 +52,7 @@ __all__ = [
     "NodeSampleOut",
     "NumbersOut",
     "OverviewOut",
+    "PageOut",
     "PastOut",
     "PlanOut",
     "PolicyOut",

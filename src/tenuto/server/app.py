@@ -81,10 +81,11 @@ def create_app(
     app.state.questions = None
     app.state.origins = {}
     app.state.guests = Guests()
+    app.state.gate = Gate(store)
     app.state.glance = Glance(app.state.platform)
     app.state.pages = prometheus.Pages(app.state.platform, app.state.glance)
     errors.install(app)
-    _add_doors(app, Gate(store), settings)
+    _add_doors(app, app.state.gate, settings)
     api = APIRouter(
         prefix=PREFIX, responses=errors.RESPONSES, dependencies=[Security(HTTPBearer(auto_error=False))]
     )

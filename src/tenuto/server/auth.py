@@ -7,6 +7,7 @@ how long that takes says nothing about the secret behind it.
 from __future__ import annotations
 
 import hashlib
+import secrets
 import threading
 
 from tenuto.errors import NotAllowed
@@ -28,11 +29,20 @@ class Gate:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._seen: dict[str, Token] = {}
+        self._lent: dict[str, Token] = {}
         self._lock = threading.Lock()
 
     def remembered(self, header: str) -> Token | None:
         """The token of an Authorization header, if it was here before; asks nobody."""
-        return self._seen.get(_digest_in(header))
+        digest = _digest_in(header)
+        return self._seen.get(digest) or self._lent.get(digest)
+
+    def lend(self, token: Token) -> str:
+        """A secret that stands for a token as long as this process lives, for parts of it that ask for a user."""
+        secret = secrets.token_urlsafe(32)
+        with self._lock:
+            self._lent[digest_of(secret)] = token
+        return secret
 
     def known(self, header: str) -> Token | None:
         """The token of an Authorization header, if the store knows it."""

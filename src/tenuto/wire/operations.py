@@ -75,6 +75,15 @@ class ReadyOut(Answer):
     """What does not keep it from work, and should be looked at nevertheless, in a sentence."""
 
 
+class PageOut(Answer):
+    """A link that logs a browser in."""
+
+    path: str
+    """Of this server; it works once."""
+    seconds: float
+    """For so long."""
+
+
 class ServerLogOut(Answer):
     """Lines of the server's log, oldest first."""
 

@@ -1,0 +1,60 @@
+// What browsers know and the server does not: the viewer's time zone, keys, the colours of choice.
+(() => {
+  const today = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  const other = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+  const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+  const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+  const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "always", style: "short" });
+
+  function sinceNow(date) {
+    const seconds = (date - Date.now()) / 1000;
+    const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) ?? units.at(-1);
+    return relative.format(Math.round(seconds / size), unit);
+  }
+
+  // <time datetime="…"> shows a clock time, with class t-ago how far away it is; the full date is its title.
+  function show(time) {
+    const date = new Date(time.getAttribute("datetime"));
+    if (isNaN(date)) return;
+    const far = Math.abs(date - Date.now()) > 43200000 || date.toDateString() !== new Date().toDateString();
+    const text = time.classList.contains("t-ago") ? sinceNow(date) : (far ? other : today).format(date);
+    const title = `${whole.format(date)} (${sinceNow(date)})`;
+    if (time.textContent !== text) time.textContent = text;
+    if (time.title !== title) time.title = title;
+  }
+  const showAll = (root) => root.querySelectorAll?.("time[datetime]").forEach(show);
+
+  new MutationObserver((changes) => {
+    for (const change of changes) {
+      if (change.type === "attributes") show(change.target);
+      for (const node of change.addedNodes) {
+        if (node.matches?.("time[datetime]")) show(node);
+        showAll(node);
+      }
+    }
+  }).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ["datetime"] });
+  setInterval(() => showAll(document), 15000);
+
+  // Light, dark, or as the machine has it.
+  const colours = localStorage.getItem("tenuto-colours");
+  const settle = () => window.Quasar?.Dark?.set(colours === "dark" ? true : colours === "light" ? false : "auto");
+  window.tenutoColours = () => {
+    const next = !document.body.classList.contains("body--dark");
+    localStorage.setItem("tenuto-colours", next ? "dark" : "light");
+    window.Quasar.Dark.set(next);
+  };
+  if (colours) window.addEventListener("load", () => setTimeout(settle, 0));
+
+  // Keys: g and a letter go to a page, / to the search, ? tells all of them.
+  let before = "";
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, [contenteditable=true]")) return;
+    const link = before === "g" && document.querySelector(`.t-nav a[data-key="${CSS.escape(event.key)}"]`);
+    if (link) link.click();
+    else if (event.key === "/") {
+      const field = document.querySelector(".t-search input");
+      if (field) { field.focus(); event.preventDefault(); }
+    } else if (event.key === "?") document.getElementById("t-keys")?.showModal();
+    before = link ? "" : event.key;
+  });
+})();

@@ -1,0 +1,138 @@
+"""Keeping an open page up to date: its parts are drawn again when something happened that they show.
+
+Drawing is pushed to the browser; a part that would be drawn too often waits, and draws once for all that came.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from nicegui import Client, background_tasks, ui
+
+from tenuto.dashboard.news import News
+from tenuto.errors import TenutoError
+from tenuto.model.event import Event
+
+log = logging.getLogger(__name__)
+Draw = Callable[[], Awaitable[None]]
+
+
+@dataclass
+class _Part:
+    draw: Draw
+    wants: Callable[[Event], bool]
+    node: str | None
+    least: float
+    every: float | None
+    due: float = 0.0
+    """When it is to be drawn again, by the loop's clock; infinite for when something happens."""
+    last: float = 0.0
+    stale: bool = field(default=False)
+
+
+def everything(_: Event) -> bool:
+    """Any event."""
+    return True
+
+
+def about_job(job: str) -> Callable[[Event], bool]:
+    """Events of one job."""
+    return lambda event: event.job == job
+
+
+class Live:
+    """The parts of one page. Made while the page is built; ends with it."""
+
+    def __init__(self, news: News) -> None:
+        self._client: Client = ui.context.client
+        self._parts: list[_Part] = []
+        self._woken = asyncio.Event()
+        # From now on: what happens before the browser is connected shall not be missed.
+        self._ends = [news.listen(self._heard), news.listen_to_samples(self._sampled)]
+        self._client.on_connect(self._connected)
+        self._client.on_delete(self._end)
+        self._task: asyncio.Task[None] | None = None
+
+    def part(
+        self,
+        draw: Draw,
+        *,
+        wants: Callable[[Event], bool] = everything,
+        node: str | None = None,
+        least: float = 0.5,
+        every: float | None = None,
+    ) -> None:
+        """Draw again at events that it wants, at samples of `node` (`*` for any), and after `every` seconds.
+
+        Not more often than every `least` seconds. The first drawing is the page's own.
+        """
+        self._parts.append(_Part(draw, wants, node, least, every))
+
+    def redraw(self) -> None:
+        """Draw everything soon, because the visitor did something."""
+        for part in self._parts:
+            part.stale = True
+        self._woken.set()
+
+    def _connected(self) -> None:
+        if self._task is None:
+            self._task = background_tasks.create(self._draw_on(), name="page")
+        else:
+            self.redraw()  # it was cut off for a moment, and may have missed something
+
+    def _end(self) -> None:
+        for end in self._ends:
+            end()
+        if self._task is not None:
+            self._task.cancel()
+
+    def _heard(self, events: Sequence[Event]) -> None:
+        for part in self._parts:
+            if not part.stale and any(map(part.wants, events)):
+                part.stale = True
+                self._woken.set()
+
+    def _sampled(self, node: str) -> None:
+        for part in self._parts:
+            if part.node in ("*", node):
+                part.stale = True
+                self._woken.set()
+
+    async def _draw_on(self) -> None:
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        for part in self._parts:
+            part.last = begun
+        while True:
+            now = loop.time()
+            for part in self._parts:
+                if part.every is not None and now >= part.last + part.every:
+                    part.stale = True
+                if part.stale and now >= part.last + part.least and self._client.has_socket_connection:
+                    part.stale, part.last = False, now
+                    await self._draw(part)
+            self._woken.clear()
+            await self._wait(loop)
+
+    async def _wait(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Until something happened, or until a part is due."""
+        now = loop.time()
+        ahead = [part.last + part.least for part in self._parts if part.stale]
+        ahead += [part.last + part.every for part in self._parts if part.every is not None]
+        try:
+            async with asyncio.timeout(max(min(ahead, default=now + 60.0) - now, 0.05)):
+                await self._woken.wait()
+        except TimeoutError:
+            return
+
+    async def _draw(self, part: _Part) -> None:
+        try:
+            with self._client:
+                await part.draw()
+        except TenutoError as error:
+            log.info("a part of a page could not be drawn: %s", error)
+        except Exception:
+            log.exception("a part of a page could not be drawn; the next change tries again")

@@ -1,0 +1,1 @@
+"""One module a page; each has an `add(site)` that puts it on the site."""

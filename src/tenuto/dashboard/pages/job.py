@@ -1,0 +1,18 @@
+"""Job."""
+
+from __future__ import annotations
+
+from nicegui import ui
+from starlette.requests import Request
+
+from tenuto.dashboard.frame import empty, frame
+from tenuto.dashboard.site import Site
+
+
+def add(site: Site) -> None:
+    """Put the page on the site."""
+
+    @ui.page("/jobs/{job}", response_timeout=20)
+    async def job(request: Request, job: str) -> None:
+        with frame("Job", "/jobs", request.state.visitor.user):
+            empty("Nothing here yet.")

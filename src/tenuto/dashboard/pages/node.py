@@ -1,0 +1,18 @@
+"""Node."""
+
+from __future__ import annotations
+
+from nicegui import ui
+from starlette.requests import Request
+
+from tenuto.dashboard.frame import empty, frame
+from tenuto.dashboard.site import Site
+
+
+def add(site: Site) -> None:
+    """Put the page on the site."""
+
+    @ui.page("/nodes/{node}", response_timeout=20)
+    async def node(request: Request, node: str) -> None:
+        with frame("Node", "/nodes", request.state.visitor.user):
+            empty("Nothing here yet.")

@@ -1,0 +1,99 @@
+"""Who looks at pages: a token opens a session, which the browser keeps as a signed cookie.
+
+A cookie holds the digest of the token and never the secret. It is signed with a key of the home, so that a session
+survives a restart of the server; it ends with its time, or when the token is not known any more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlsplit
+
+from itsdangerous import BadSignature, URLSafeTimedSerializer
+from starlette.datastructures import Headers
+from starlette.types import Scope
+
+from tenuto.server.auth import USER, digest_of
+from tenuto.store.base import Store, Token
+
+SESSION = 30 * 86_400
+"""Seconds for which a browser stays logged in."""
+TICKET = 60.0
+"""Seconds in which a ticket must be used."""
+_MOST_TICKETS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Ticket:
+    digest: str
+    until: float
+
+
+class Visitors:
+    """Opens sessions and knows them again."""
+
+    def __init__(self, store: Store, key: str, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._clock = clock
+        self._signer = URLSafeTimedSerializer(key, salt="session")
+        self._tickets: dict[str, _Ticket] = {}
+        self._lock = threading.Lock()
+        mark = hashlib.sha256(key.encode()).hexdigest()[:8]
+        self.cookie = f"tenuto-{mark}"
+        """Its name; that of another platform on another port of this machine is another one."""
+
+    def session_for(self, secret: str) -> str | None:
+        """A cookie for whoever knows the secret of a user; None for all others."""
+        digest = digest_of(secret)
+        return None if self._user(digest) is None else self._signer.dumps(digest)
+
+    def ticket_for(self, token: Token) -> str:
+        """Something that opens a session once, and soon: it may stand in an address."""
+        ticket, now = secrets.token_urlsafe(32), self._clock()
+        with self._lock:
+            self._tickets = {key: one for key, one in self._tickets.items() if one.until > now}
+            while len(self._tickets) >= _MOST_TICKETS:
+                self._tickets.pop(next(iter(self._tickets)))
+            self._tickets[digest_of(ticket)] = _Ticket(token.digest, now + TICKET)
+        return ticket
+
+    def session_with(self, ticket: str) -> str | None:
+        """A cookie for whoever has a ticket that was not used yet."""
+        with self._lock:
+            known = self._tickets.pop(digest_of(ticket), None)
+        if known is None or known.until < self._clock() or self._user(known.digest) is None:
+            return None
+        return self._signer.dumps(known.digest)
+
+    def who(self, scope: Scope) -> Token | None:
+        """Whose session a request belongs to; asks the store."""
+        written = _cookie(Headers(scope=scope).get("cookie", ""), self.cookie)
+        try:
+            digest = self._signer.loads(written, max_age=SESSION)
+        except BadSignature:
+            return None
+        return self._user(digest) if isinstance(digest, str) else None
+
+    def _user(self, digest: str) -> Token | None:
+        token = self._store.read(lambda tx: tx.token(digest))
+        return token if token is not None and token.kind == USER else None
+
+
+def comes_from_here(scope: Scope) -> bool:
+    """Whether a browser was sent here by a page of ours, or by nobody: pages of others must not act through it."""
+    headers = Headers(scope=scope)
+    origin = headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == headers.get("host", "")
+
+
+def _cookie(header: str, name: str) -> str:
+    try:
+        found = SimpleCookie(header).get(name)
+    except CookieError:
+        return ""
+    return "" if found is None else found.value
