@@ -20,7 +20,6 @@ from tenuto.cli.job_tables import contract_table
 from tenuto.cli.pairs import pairs, values
 from tenuto.cli.printing import LOOKS_AHEAD, console, print_facts, print_json, remark_if_slow, say
 from tenuto.cli.read_reply import job_of
-from tenuto.cli.show import as_yaml
 from tenuto.cli.submit import delete_earlier_logs
 from tenuto.cli.verdict import REFUSED, await_new_promise, await_verdict, print_verdict, refused
 from tenuto.errors import InputInvalid, Place, TenutoError
@@ -138,6 +137,8 @@ def _difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any
 
 def _in_editor(spec: Mapping[str, Any], old: Json) -> dict[str, Any] | None:
     """What a user makes of a spec; None if nothing. Their work is kept where it cannot be used."""
+    from tenuto.wire.job_yaml import as_yaml  # not for help
+
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     text = f"# {old['name']} ({old['id']}), to be submitted again. An empty file submits nothing.\n{as_yaml(spec)}"
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", prefix="tenuto-", delete=False) as file:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from tenuto.cli.log_lines import Lines
+from tenuto.wire.log_lines import Lines
 
 
 class LogView:

@@ -20,6 +20,8 @@ EXAMPLES = "Examples: tenuto show train · tenuto show 4f21 --json"
 
 def show(job: JobArgument, server: ServerOption = None, as_json: JsonOption = False) -> None:
     """Tell everything about a job: its contract, progress and workers, and what was asked for."""
+    from tenuto.wire.job_yaml import as_yaml  # not for help
+
     with connect(server) as client:
         found = client.job(job)
         attempts = _attempts(client, found["id"])
@@ -40,16 +42,6 @@ def show(job: JobArgument, server: ServerOption = None, as_json: JsonOption = Fa
     out.print(as_yaml(found["spec"]), markup=False, end="", soft_wrap=True)
 
 
-def _plain(value: object) -> object:
-    if isinstance(value, dict):
-        return {
-            int(key) if key.isascii() and key.isdigit() else key: _plain(one) for key, one in value.items()
-        }
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
 def _attempts(client: PlainClient, job: str) -> list[Json]:
     """Every start of a worker, page by page."""
     page = client.attempts(job)
@@ -58,10 +50,3 @@ def _attempts(client: PlainClient, job: str) -> list[Json]:
         page = client.attempts(job, cursor=page["next"])
         found += page["items"]
     return found
-
-
-def as_yaml(spec: object) -> str:
-    """A spec as a job file would say it: JSON's sizes in quotes and whole numbers with a point are written plainly."""
-    import yaml  # not for help
-
-    return str(yaml.safe_dump(_plain(spec), allow_unicode=True, sort_keys=False, width=110))

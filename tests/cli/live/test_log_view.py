@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenuto.cli.log_lines import Lines, rewritten
+from tenuto.wire.log_lines import Lines, rewritten
 from tenuto.cli.log_view import LogView
 
 
