@@ -221,7 +221,7 @@ async def test_every_answer_forbids_what_pages_need_not_do(street: Street) -> No
 
 @story
 async def test_what_belongs_to_the_api_is_answered_by_the_api(street: Street) -> None:
-    for path in ("/api/v1/nix", "/node/v1/nix", "/metrics"):
+    for path in ("/api/v1/nix", "/api/node/v1/nix", "/metrics"):
         answer = await street.browser.get(path)
         assert (answer.status_code, answer.text) == (404, "nothing of ours")
     assert street.pages.loads == 0

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 ASSETS = "/page/"
 OPEN_TO_ALL = ("/_nicegui/", ASSETS, "/favicon.ico")
 """Scripts and styles, which hold nothing of anybody."""
-NOT_OURS = ("/api/", "/node/", "/metrics", "/healthz", "/readyz")
+NOT_OURS = ("/api/", "/metrics", "/healthz", "/readyz")
 """Below these the server's own words are the better ones."""
 PAGE_HEADERS = {
     "X-Content-Type-Options": "nosniff",
