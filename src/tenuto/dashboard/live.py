@@ -38,6 +38,11 @@ def everything(_: Event) -> bool:
     return True
 
 
+def nothing(_: Event) -> bool:
+    """No event."""
+    return False
+
+
 def about_job(job: str) -> Callable[[Event], bool]:
     """Events of one job."""
     return lambda event: event.job == job
@@ -64,17 +69,24 @@ class Live:
         node: str | None = None,
         least: float = 0.5,
         every: float | None = None,
-    ) -> None:
+    ) -> Callable[[], None]:
         """Draw again at events that it wants, at samples of `node` (`*` for any), and after `every` seconds.
 
-        Not more often than every `least` seconds. The first drawing is the page's own.
+        Not more often than every `least` seconds. The first drawing is the page's own. What is returned has the part
+        drawn again soon, for reasons of the page's own.
         """
-        self._parts.append(_Part(draw, wants, node, least, every))
+        made = _Part(draw, wants, node, least, every)
+        self._parts.append(made)
+        return lambda: self._stir(made)
 
     def redraw(self) -> None:
         """Draw everything soon, because the visitor did something."""
         for part in self._parts:
             part.stale = True
+        self._woken.set()
+
+    def _stir(self, part: _Part) -> None:
+        part.stale = True
         self._woken.set()
 
     def _connected(self) -> None:

@@ -10,12 +10,14 @@ from tenuto.model.event import Event
 from tenuto.server.platform import Platform
 from tenuto.store.base import StoreUnavailable
 from tenuto.wire.sample import NodeSample
+from tenuto.wire.worker import WorkerId
 
 BREATH = 0.1
 """Seconds in which news are gathered before they are told, so that a burst is one piece of news."""
 
 Ear = Callable[[Sequence[Event]], None]
 SampleEar = Callable[[str], None]
+LogEar = Callable[[WorkerId], None]
 
 
 class News:
@@ -36,6 +38,16 @@ class News:
         """Call somebody with the name of a node that was sampled; returns what ends it."""
         self._sample_ears[ear] = None
         return lambda: self._sample_ears.pop(ear, None)
+
+    def listen_to_logs(self, job: str, ear: LogEar) -> Callable[[], None]:
+        """Call somebody with each worker of a job that has printed something; returns what ends it."""
+        loop = asyncio.get_running_loop()
+
+        def ring(worker: WorkerId) -> None:  # from any thread
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(ear, worker)
+
+        return self._here.logs.listen(job, ring)
 
     async def tell(self) -> None:
         """Listen and pass on, until cancelled."""
