@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.monitor.prometheus.pages import NOW, a_node
+from tests.monitor.prometheus.pages import NOW, a_job, a_node
 
 from tenuto.model.node import NodeState
 from tenuto.model.phase import Phase, PromiseState
@@ -44,3 +44,13 @@ def test_a_point_of_the_cluster_counts_what_can_be_used() -> None:
 
 def test_a_cluster_without_slots_has_no_efficiency() -> None:
     assert cluster_points(Facts(at=NOW)).values["efficiency"] == [None]
+
+
+def test_jobs_that_do_not_scale_in_proportion_make_a_cluster_less_efficient() -> None:
+    running = Facts(
+        at=NOW,
+        nodes=[a_node("one", slots=8, used=6)],
+        live=[a_job("k1", slots_lost=1.5), a_job("k2", slots_lost=0.5), a_job("no curve")],
+    )
+
+    assert cluster_points(running).values["efficiency"] == [0.5]

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 from tests.server.serving import NOW, Served, promised
 
+from tenuto.forecast.eta import Eta
 from tenuto.model.job import Progress
 from tenuto.model.node import NodeState, Slot
 from tenuto.model.phase import Phase, PromiseState
 from tenuto.model.series import JOB, Points, Subject
-from tenuto.server.overview_rows import JOB_ORDERS
+from tenuto.server.outlook import Seen
+from tenuto.server.overview_rows import JOB_ORDERS, NODE_ORDERS
 from tenuto.store.base import StoreUnavailable
 from tenuto.wire.sample import DiskSample, GpuProcess, GpuSample, NetSample, NodeSample
 
@@ -221,3 +223,73 @@ def test_an_end_that_was_written_late_is_not_overlooked(server: Served) -> None:
     server.put(early, phase=Phase.FAILED, promise=PromiseState.BROKEN, ended_at=NOW - 30)
 
     assert server.get("/overview")["promises"]["broken"] == 2
+
+
+def test_the_queue_is_told_with_its_next_start_and_its_end(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (server.submit(name)["id"] for name in ("첫째", "둘째"))
+    told = server.get("/overview")["queue"]
+    assert told == {"waiting": 2, "next_start": None, "empty_at": None}
+
+    etas = {first: Eta(start=NOW + 60), second: Eta()}
+    monkeypatch.setattr(server.app.state.platform.outlook, "now", lambda *_: Seen(NOW, etas))
+    soon = server.get("/overview")["queue"]
+    assert (soon["next_start"], soon["empty_at"]) == ("2027-01-15T08:01:00.000Z", None)
+
+    etas[second] = Eta(start=NOW + 120)
+    assert server.get("/overview")["queue"]["empty_at"] == "2027-01-15T08:02:00.000Z"
+
+
+def test_jobs_that_need_somebody_come_first(server: Served) -> None:
+    names = ("fine", "failed", "idle", "at risk", "broken")
+    ids = {name: a_running_job(server, name, węzeł=(number,)) for number, name in enumerate(names)}
+    server.put(ids["failed"], phase=Phase.FAILED, ended_at=NOW, slots={})
+    server.put(ids["idle"], idle_since=NOW - 900)
+    server.put(ids["at risk"], promise=PromiseState.AT_RISK)
+    server.put(ids["broken"], promise=PromiseState.BROKEN)
+
+    rows = server.get("/overview", jobs_by="need")["jobs"]
+
+    assert [row["name"] for row in rows] == ["broken", "at risk", "idle", "failed", "fine"]
+
+
+def test_nodes_can_be_sorted_by_every_column(server: Served) -> None:
+    for number in range(3):
+        server.join(f"node-{number}", slots=TWO_GPUS)
+    sampled(server, "node-1", a_gpu(0), cpu=1.0, nets=(NetSample(id="eth0", received=9.0, sent=1.0),))
+    a_running_job(server, node_1=(0,))
+
+    for order in NODE_ORDERS:
+        for by in (order, f"-{order}"):
+            assert len(server.get("/overview", nodes_by=by)["nodes"]) == 3
+    for order in ("jobs", "slots", "received", "sent", "vram"):
+        assert server.get("/overview", nodes_by=order)["nodes"][0]["name"] == "node-1"
+
+
+def test_the_map_has_every_slot_and_who_is_on_it(server: Served) -> None:
+    server.join("węzeł", count=3)
+    server.join("zgubiony", count=2, state=NodeState.OFFLINE)
+    holder = a_running_job(server, "훈련", węzeł=(0, 2))
+    guest = server.submit("gość")["id"]
+    server.put(guest, phase=Phase.RUNNING, seats={"węzeł": (2,), "zgubiony": (1,)})
+    server.submit("waits")
+
+    told = server.get("/cluster/map")
+
+    assert (told["nodes"], told["states"]) == (["węzeł", "zgubiony"], ["online", "offline"])
+    assert [job["id"] for job in told["jobs"]] == [holder, guest]
+    assert told["slots"] == [[0, -1, 0], [-1, 1]]
+    assert told["jobs"][0] == {"id": holder, "name": "훈련", "state": "running", "promise": "none"}
+
+
+def test_a_map_of_eight_thousand_slots_is_small(server: Served) -> None:
+    for number in range(1000):
+        server.join(f"node-{number:04d}", count=8)
+    for place in range(40):
+        a_running_job(server, f"job-{place}", **{f"node_{place:04d}": tuple(range(8))})
+
+    told = server.http.get("/cluster/map")
+
+    assert sum(map(len, told.json()["slots"])) == 8000
+    assert len(told.content) < 64_000

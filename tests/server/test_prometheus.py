@@ -367,3 +367,13 @@ def test_jobs_seen_step_by_step_are_those_seen_at_once(server: Served, time: Tim
 
     time.now += FRESH
     assert replace(server.app.state.glance.now(), at=0.0) == replace(fresh.state.glance.now(), at=0.0)
+
+
+def test_a_job_that_scales_badly_makes_the_cluster_less_efficient(server: Served) -> None:
+    server.join("węzeł", count=8)
+    id_ = server.submit(workers="1..4", total={"steps": 100}, curve={"1": 10, "2": 16, "4": 20})["id"]
+    server.runs(id_, węzeł=(0, 1, 2, 3))
+
+    facts = server.app.state.glance.now()
+
+    assert (facts.slots_used, facts.efficiency) == (4, 2 / 8)

@@ -176,6 +176,10 @@ class Calls(ABC, Generic[R]):
         """How the whole is doing."""
         return self._get("/cluster")
 
+    def cluster_map(self) -> R:
+        """Who is on which slot of every node."""
+        return self._get("/cluster/map")
+
     def overview(self, **query: Any) -> R:
         """One look at the whole: numbers, and some rows of nodes, GPUs and jobs."""
         return self._get("/overview", query)

@@ -150,6 +150,10 @@ class Client:
         play = reading.follow() if follow else reading.all()
         return (read(wire.LogPiece, piece) for piece in self._performer.each(play))
 
+    def log_parts(self, job: JobRef, **query: Any) -> wire.LogsOut:
+        """A piece of each worker's log, by `offset` or its `tail`; `next` of a part is the `offset` of what follows."""
+        return self._one(wire.LogsOut, ASKS.logs(ref_of(job), **query))
+
     def delete_logs(self, job: JobRef) -> list[str]:
         """Delete what an ended job's workers printed; the job stays."""
         return self._one(wire.DeletedOut, ASKS.delete_logs(ref_of(job))).deleted
@@ -210,6 +214,14 @@ class Client:
             )
         frames = self._performer.each(followed(self._line, Subscription({**query, "after": after})))
         return (read(wire.EventOut, frame.json()) for frame in frames if frame.name != OPEN)
+
+    def last_events(
+        self, limit: int = 100, *, job: JobRef = "", node: str = "", kind: str = ""
+    ) -> list[wire.EventOut]:
+        """What happened lately, at most 500 events, oldest first."""
+        ask = ASKS.events(job=ref_of(job), node=node, kind=kind, limit=limit, last=True)
+        told = self._run(asked(self._line, ask))
+        return [read(wire.EventOut, one) for one in told["items"]]
 
     def stream(
         self, *topics: Literal["jobs", "nodes", "cluster", "logs"], job: JobRef = "", after: int | None = None
@@ -288,6 +300,10 @@ class Client:
     def cluster(self) -> wire.ClusterOut:
         """How the whole is doing."""
         return self._one(wire.ClusterOut, ASKS.cluster())
+
+    def cluster_map(self) -> wire.MapOut:
+        """Every slot of every node, and who is on it."""
+        return self._one(wire.MapOut, ASKS.cluster_map())
 
     def overview(self, **query: Any) -> wire.OverviewOut:
         """One look at the whole: numbers, and some rows of nodes, GPUs and jobs."""

@@ -13,8 +13,8 @@ from tenuto.wire.operations import (
     SettingOut,
     SettingsOut,
 )
-from tenuto.wire.overview import NodeSampleOut, OverviewOut
-from tenuto.wire.printed import LogPiece
+from tenuto.wire.overview import MapOut, NodeSampleOut, OverviewOut
+from tenuto.wire.printed import LogPiece, LogsOut
 from tenuto.wire.questions import ExplainOut, PlanOut, WhatIfOut
 from tenuto.wire.replies import (
     AttemptOut,
@@ -46,6 +46,8 @@ __all__ = [
     "JobIn",
     "JobOut",
     "LogPiece",
+    "LogsOut",
+    "MapOut",
     "MetricsOut",
     "NodeCheckOut",
     "NodeOut",

@@ -45,6 +45,8 @@ class JobFacts:
     """Slots that it holds without using its GPUs."""
     finish: float | None = None
     """When it is expected to be done, as it was last foreseen."""
+    slots_lost: float = 0.0
+    """Its slots less its speed in units of what one slot does alone, by its curve; 0 if it has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +80,17 @@ class Facts:
     def slots_used(self) -> int:
         """Of these, how many are."""
         return sum(node.used for node in self.nodes if node.state is NodeState.ONLINE)
+
+    @property
+    def efficiency(self) -> float | None:
+        """The work that is done relative to what all slots would do alone; None without slots.
+
+        The speed of each job relative to one slot, added up and divided by the slots, as `sim.report` tells it of a
+        replay. A job without a curve counts as if it scaled in proportion.
+        """
+        if not self.slots:
+            return None
+        return max(self.slots_used - sum(job.slots_lost for job in self.live), 0.0) / self.slots
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +136,7 @@ def cluster_points(facts: Facts) -> Points:
         "promises_kept": facts.outcomes.get(PromiseState.KEPT, 0),
         "promises_at_risk": facts.promises.get(PromiseState.AT_RISK, 0),
         "promises_broken": facts.outcomes.get(PromiseState.BROKEN, 0),
-        "efficiency": facts.slots_used / facts.slots if facts.slots else None,
+        "efficiency": facts.efficiency,
     }
     return Points(
         subject=Subject(CLUSTER), at=[facts.at], values={name: [value] for name, value in values.items()}

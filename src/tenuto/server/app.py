@@ -11,6 +11,7 @@ import tenuto
 from tenuto.server import (
     checks,
     cluster,
+    cluster_map,
     curves,
     dry_run,
     errors,
@@ -90,7 +91,7 @@ def create_app(
         prefix=PREFIX, responses=errors.RESPONSES, dependencies=[Security(HTTPBearer(auto_error=False))]
     )
     about_jobs = (jobs, scale, log_pages, metrics, series, curves, history, report)
-    about_the_whole = (stream, events, nodes, checks, operations, policy, shadows, cluster, overview)
+    about_the_whole = (stream, events, nodes, checks, operations, policy, shadows, cluster, cluster_map, overview)
     questions = (dry_run, whatif, explain)
     for resource in (*about_jobs, *about_the_whole, *questions):
         api.include_router(resource.router)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from typing import Any
 
+from tenuto.forecast.rates import rate_at
 from tenuto.model.event import Event
 from tenuto.model.job import Job
 from tenuto.model.node import Node
@@ -129,7 +130,16 @@ def _job(job: Job, now: float, eta: Any) -> JobFacts:
         promised=None if job.contract is None else job.contract.promised,
         idle_slots=0 if job.idle_since is None else sum(map(len, job.slots.values())),
         finish=None if eta is None else eta.finish,
+        slots_lost=_slots_lost(job),
     )
+
+
+def _slots_lost(job: Job) -> float:
+    """What a job loses because it does not scale in proportion, in slots; below 0 if it scales better than that."""
+    if not job.slots or not job.curve:
+        return 0.0
+    alone = rate_at(job.curve, 1)[0]
+    return job.workers - rate_at(job.curve, job.workers)[0] / alone if alone else 0.0
 
 
 def _nodes(nodes: Iterable[Node], jobs: Iterable[Job]) -> list[NodeFacts]:

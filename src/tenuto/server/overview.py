@@ -12,16 +12,18 @@ from fastapi import APIRouter, Query
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from tenuto.model.job import Job
-from tenuto.model.phase import PromiseState
+from tenuto.model.phase import Phase, PromiseState
 from tenuto.server.cluster import show_cluster
 from tenuto.server.ends import RecentEnds
 from tenuto.server.jobs import outlook
+from tenuto.server.outlook import Seen
 from tenuto.server.overview_rows import GPU_ORDERS, JOB_ORDERS, NODE_ORDERS, JobRows, NodeRows
 from tenuto.server.paging import Text
 from tenuto.server.platform import Here
+from tenuto.server.show import moment
 from tenuto.store.base import Tx
 from tenuto.suggest import did_you_mean
-from tenuto.wire.overview import OverviewOut, Rows, StandingOut
+from tenuto.wire.overview import OverviewOut, QueueOut, Rows, StandingOut
 from tenuto.wire.quantities import Unusable
 
 router = APIRouter(tags=["cluster"])
@@ -88,6 +90,7 @@ def show_overview(here: Here, which: Annotated[Look, Query()]) -> OverviewOut:
         return OverviewOut(
             cluster=cluster,
             promises=_standing(live, here.ends),
+            queue=_queue(live, seen),
             nodes=[there.node_row(node) for node in nodes],
             gpus=[there.gpu_row(*gpu) for gpu in gpus],
             jobs=[jobs.row(job) for job in rows],
@@ -109,4 +112,16 @@ def _standing(live: Sequence[Job], ends: RecentEnds) -> StandingOut:
         at_risk=open_now.count(PromiseState.AT_RISK),
         kept=ends.count(PromiseState.KEPT),
         broken=ends.count(PromiseState.BROKEN) + open_now.count(PromiseState.BROKEN),
+    )
+
+
+def _queue(live: Sequence[Job], seen: Seen) -> QueueOut:
+    waiting = [job for job in live if job.phase in (Phase.SUBMITTED, Phase.QUEUED)]
+    etas = [seen.etas.get(job.id) for job in waiting]
+    starts = [eta.start for eta in etas if eta is not None and eta.start is not None]
+    all_foreseen = starts and len(starts) == len(waiting)
+    return QueueOut(
+        waiting=len(waiting),
+        next_start=moment(min(starts, default=None)),
+        empty_at=moment(max(starts)) if all_foreseen else None,
     )

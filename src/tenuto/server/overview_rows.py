@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from tenuto.model.job import Job
 from tenuto.model.node import Node, NodeState
-from tenuto.model.phase import ENDED, PLACED, Phase, PromiseState
+from tenuto.model.phase import ENDED, PLACED, STANDING, Phase, PromiseState
 from tenuto.model.series import JOB, Subject
 from tenuto.server.outlook import Seen
 from tenuto.server.show import WorkersNow, left_now, moment, shown_job, shown_nodes
@@ -26,11 +26,6 @@ Gpu: TypeAlias = tuple[Node, GpuSample, int | None]
 RECENT = 300.0
 """Seconds after which a throughput is no longer that of now."""
 _MOST_NODES = 10
-_STATES = (
-    *(Phase.RUNNING, Phase.RESCALING, Phase.STARTING, Phase.QUEUED, Phase.SUBMITTED, Phase.HELD),
-    *(Phase.PAUSED, Phase.UNSCHEDULABLE),
-)
-_STANDING = {state: rank for rank, state in enumerate((*_STATES, *sorted(ENDED)))}
 _RISKS = (PromiseState.BROKEN, PromiseState.AT_RISK, PromiseState.HOLDS)
 _RISK = {state: rank for rank, state in enumerate((*_RISKS, *(set(PromiseState) - set(_RISKS))))}
 
@@ -40,7 +35,18 @@ def _most(value: float | None) -> float:
     return inf if value is None else -value
 
 
-NODE_ORDERS = ("number", "name", "state", "slots", "cpu", "ram", "gpu")
+def _need(job: Job) -> float:
+    """Those first who need somebody: promises in danger, GPUs held for nothing, no place to run, a bad end."""
+    if job.phase in ENDED:
+        return 4 if job.phase in (Phase.FAILED, Phase.LOST) else inf
+    if job.promise in (PromiseState.BROKEN, PromiseState.AT_RISK):
+        return _RISK[job.promise]
+    if job.idle_since is not None:
+        return 2
+    return 3 if job.phase is Phase.UNSCHEDULABLE else inf
+
+
+NODE_ORDERS = ("number", "name", "state", "slots", "jobs", "cpu", "ram", "received", "sent", "gpu", "vram")
 GPU_ORDERS: Mapping[str, Callable[[Gpu], Any]] = {
     "node": lambda gpu: (gpu[0].number, gpu[1].index),
     "utilisation": lambda gpu: _most(gpu[1].utilisation),
@@ -49,7 +55,7 @@ GPU_ORDERS: Mapping[str, Callable[[Gpu], Any]] = {
     "temperature": lambda gpu: _most(gpu[1].temperature),
     "name": lambda gpu: gpu[1].name or "",
 }
-JOB_ORDERS = ("state", "name", "owner", "workers", "done", "eta", "deadline", "promise", "age")
+JOB_ORDERS = ("state", "name", "owner", "workers", "done", "eta", "deadline", "promise", "need", "age")
 
 
 def _use(order: str, sample: NodeSample) -> float | None:
@@ -59,8 +65,12 @@ def _use(order: str, sample: NodeSample) -> float | None:
             return sample.cpu
         case "ram":
             return None if sample.ram_used is None else sample.ram_used / (sample.ram_total or inf)
-        case _:
+        case "gpu":
             return mean(gpu.utilisation for gpu in sample.gpus)
+        case "vram":
+            return usage_of(sample, sample.at).vram_free
+        case _:
+            return sum(getattr(net, order) or 0.0 for net in sample.nets) if sample.nets else None
 
 
 def _ordered(found: Iterable[T], order: str, key: Callable[[T], Any]) -> list[T]:
@@ -121,6 +131,8 @@ class NodeRows:
                 return getattr(node, order)
             case "slots":
                 return -self.used(node)
+            case "jobs":
+                return -len(self._there.get(node.name, ()))
             case _:
                 sample = self.sample(node)
                 return inf if sample is None else _most(_use(order, sample))
@@ -198,9 +210,11 @@ class JobRows:
     def _rank(self, order: str, job: Job) -> Any:
         match order:
             case "state":
-                return _STANDING[job.phase]
+                return STANDING[job.phase]
             case "promise":
                 return _RISK[job.promise]
+            case "need":
+                return _need(job)
             case "name":
                 return job.spec.name
             case "owner":

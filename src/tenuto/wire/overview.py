@@ -104,12 +104,44 @@ class Rows(Answer):
     jobs: int
 
 
+class QueueOut(Answer):
+    """Those who wait for an answer or for slots."""
+
+    waiting: int
+    next_start: str | None = None
+    """When the first of them is expected to get slots; null if nobody waits, or that cannot be foreseen."""
+    empty_at: str | None = None
+    """When the last of them is expected to have got some; null if that of any of them cannot be foreseen."""
+
+
 class OverviewOut(Answer):
     """One look at the whole."""
 
     cluster: ClusterOut
     promises: StandingOut
+    queue: QueueOut
     nodes: list[NodeRow]
     gpus: list[GpuRow]
     jobs: list[JobRow]
     of: Rows
+
+
+class MapJobOut(Answer):
+    """A job that is on some slot."""
+
+    id: str
+    name: str
+    state: str
+    promise: str
+
+
+class MapOut(Answer):
+    """Every slot of every node and who is on it, in columns: small enough to be told at every change."""
+
+    nodes: list[str]
+    """Their names, in the order in which they joined."""
+    states: list[str]
+    """Of each node."""
+    slots: list[list[int]]
+    """Of each node, for each of its slots: a place in `jobs`, or -1 if nobody is there. Holders come before guests."""
+    jobs: list[MapJobOut]
