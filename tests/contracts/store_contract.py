@@ -23,7 +23,7 @@ from tests.store.records import (
 from tenuto.model.job import Job
 from tenuto.model.node import NodeState
 from tenuto.model.phase import ENDED, Phase
-from tenuto.store.base import EventQuery, JobQuery, Keyed, Store, StoreUnavailable, Token, Tx
+from tenuto.store.base import EventQuery, JobOrder, JobQuery, Keyed, Store, StoreUnavailable, Token, Tx
 
 HANG = 30.0
 """Seconds after which a test that waits for a thread gives up."""
@@ -357,6 +357,8 @@ class StoreContract:
         assert ended((30.5, late.number)) == ["같은"]
         assert ended((10.5, 0)) == ["이른", "늦은", "같은"]
         assert ended((30.5, same.number)) == []
+        last = names(store.read(lambda tx: tx.ended_jobs((0.0, 0), 2, last=True)))
+        assert last == ["늦은", "같은"]
 
     def test_jobs_are_counted_by_phase(self, store: Store) -> None:
         add(store, a_job(), a_job(), a_job(phase=Phase.FAILED))
@@ -400,6 +402,69 @@ class StoreContract:
         finished = [f"job {i}" for i in range(1200, 0, -1) if i % 6]
         assert names(first) == finished[:50]
         assert second == finished[50:100]
+
+    def test_lists_are_sorted_as_asked_with_equal_ones_newest_first(self, store: Store) -> None:
+        add(
+            store,
+            a_job("żółw", owner="王芳", phase=Phase.SUCCEEDED, ended_at=30.0),
+            a_job("Apple", owner="Łukasz", phase=Phase.QUEUED),
+            a_job("banana", owner="anna", phase=Phase.RUNNING),
+            a_job("apple", owner="anna", phase=Phase.FAILED, ended_at=10.0),
+            a_job("학습", owner="anna", phase=Phase.DECLINED),
+        )
+        by = JobOrder
+        assert listed(store, order=by.SUBMITTED, descending=False) == [
+            *("żółw", "Apple", "banana", "apple", "학습")
+        ]
+        assert listed(store, order=by.NAME, descending=False) == ["apple", "Apple", "banana", "żółw", "학습"]
+        assert listed(store, order=by.NAME) == ["학습", "żółw", "banana", "apple", "Apple"]
+        assert listed(store, order=by.OWNER, descending=False) == ["학습", "apple", "banana", "Apple", "żółw"]
+        assert listed(store, order=by.STATE, descending=False) == ["banana", "Apple", "학습", "apple", "żółw"]
+        assert listed(store, order=by.STATE) == ["żółw", "apple", "학습", "Apple", "banana"]
+        assert listed(store, order=by.ENDED) == ["żółw", "apple", "학습", "banana", "Apple"]
+        assert listed(store, order=by.ENDED, descending=False) == ["apple", "żółw", "학습", "banana", "Apple"]
+
+    def test_pages_by_place_fit_together_in_every_order(self, store: Store) -> None:
+        label = {"팀": "비전"}
+        add(
+            store,
+            *(
+                a_job(f"job {i % 3}", owner=f"o{i % 2}", labels=label if i % 4 else {}, ended_at=None)
+                for i in range(23)
+            ),
+        )
+        for order in JobOrder:
+            for descending in (True, False):
+                sorting = {"order": order, "descending": descending, "labels": label}
+                whole = store.read(lambda tx, q=sorting: tx.jobs(JobQuery(**q)))  # type: ignore[misc]
+                parts = [
+                    job
+                    for skip in range(0, 20, 5)
+                    for job in store.read(
+                        lambda tx, q=sorting, s=skip: tx.jobs(JobQuery(**q, skip=s, limit=5))  # type: ignore[misc]
+                    )
+                ]
+                assert [job.number for job in parts] == [job.number for job in whole]
+                assert len(whole) == 17
+
+    def test_the_jobs_of_a_query_are_counted_whatever_its_page(self, store: Store) -> None:
+        assert store.read(lambda tx: tx.count_meant(JobQuery())) == 0
+        add(
+            store,
+            *(a_job(f"훈련 {i}", labels={"i": str(i % 2)}, phase=Phase.RUNNING) for i in range(7)),
+            a_job("다른", labels={"i": "0", "j": "1"}, owner="王芳"),
+        )
+
+        def counted(**query: Any) -> int:
+            return store.read(lambda tx: tx.count_meant(JobQuery(**query)))
+
+        assert counted(limit=2, skip=3) == 8
+        assert counted(text="훈") == 7
+        assert counted(labels={"i": "0"}) == 5
+        assert counted(labels={"i": "0", "j": "1"}) == 1
+        assert counted(phases=frozenset({Phase.RUNNING}), labels={"i": "1"}) == 3
+        assert counted(owner="王芳") == 1
+        assert counted(before=4) == 3
 
     def test_lists_can_be_narrowed_in_every_way_at_once(self, store: Store) -> None:
         vision = {"팀": "비전", "stage": "prod"}
@@ -513,6 +578,9 @@ class StoreContract:
         assert event_ids(store, job="a", limit=2, last=True) == [7, 9]
         assert event_ids(store, after=9, limit=3, last=True) == [10]
         assert event_ids(store, after=10) == []
+        assert event_ids(store, before=8, limit=3, last=True) == [5, 6, 7]
+        assert event_ids(store, after=2, before=5) == [3, 4]
+        assert event_ids(store, before=1, last=True) == []
 
     def test_events_have_no_gaps_however_many_write(self, store: Store) -> None:
         def submit_some(thread: int) -> None:

@@ -61,6 +61,17 @@ PLACED = frozenset({P.STARTING, P.RUNNING, P.RESCALING})
 PLANNED = frozenset({P.SUBMITTED, P.QUEUED}) | PLACED
 """The phases in which a round decides about a job."""
 
+STANDING: Mapping[Phase, int] = {
+    phase: rank
+    for rank, phase in enumerate(
+        (
+            *(P.RUNNING, P.RESCALING, P.STARTING, P.QUEUED, P.SUBMITTED, P.HELD, P.PAUSED, P.UNSCHEDULABLE),
+            *sorted(ENDED),
+        )
+    )
+}
+"""In which order lists that are sorted by state show jobs: what works first, what has ended last."""
+
 
 class PromiseState(StrEnum):
     """What has become of a job's promise."""

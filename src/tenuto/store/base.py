@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Protocol, TypeVar
 
 from tenuto.errors import Told
@@ -58,9 +59,21 @@ class Attempt:
     """Where it stood when somebody last looked, if its job rescales in place: `starting`, `ready`, `training` …"""
 
 
+class JobOrder(StrEnum):
+    """By what jobs are sorted. Jobs that are equal in it stand newest first, those without a value last."""
+
+    SUBMITTED = "submitted"
+    NAME = "name"
+    """Whatever its case; by code points."""
+    OWNER = "owner"
+    STATE = "state"
+    """As `model.phase.STANDING` has it."""
+    ENDED = "ended"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobQuery:
-    """Which jobs to list, newest first. Names are compared whatever their Unicode form (NFC, NFD)."""
+    """Which jobs to list, newest first if nothing is said. Names are compared whatever their Unicode form."""
 
     phases: frozenset[Phase] = frozenset()
     """Any, if empty."""
@@ -72,6 +85,10 @@ class JobQuery:
     """Part of the name or the beginning of the id, whatever the case."""
     before: int | None = None
     """Only numbers below this: the cursor."""
+    order: JobOrder = JobOrder.SUBMITTED
+    descending: bool = True
+    skip: int = 0
+    """Leave out so many of the first."""
     limit: int = 50
 
 
@@ -84,6 +101,8 @@ class EventQuery:
     kind: str = ""
     after: int = 0
     """Only ids above this: the cursor."""
+    before: int | None = None
+    """Only ids below this: the cursor of whoever reads from the newest on."""
     limit: int = 100
     last: bool = False
     """The newest `limit` events instead of the oldest; still oldest first."""
@@ -128,7 +147,11 @@ class Tx(Protocol):
         ...
 
     def jobs(self, query: JobQuery) -> list[Job]:
-        """The jobs that the query means, newest first, at most `query.limit`."""
+        """The jobs that the query means, in its order, at most `query.limit`."""
+        ...
+
+    def count_meant(self, query: JobQuery) -> int:
+        """How many jobs the query means, were there neither `skip` nor `limit`."""
         ...
 
     def count_jobs(self) -> Mapping[Phase, int]:
@@ -143,8 +166,11 @@ class Tx(Protocol):
         """The jobs written after that revision, ended ones too, by number."""
         ...
 
-    def ended_jobs(self, after: tuple[float, int], limit: int) -> list[Job]:
-        """The jobs that ended later than that moment, or then with a higher number; in this order, at most so many."""
+    def ended_jobs(self, after: tuple[float, int], limit: int, *, last: bool = False) -> list[Job]:
+        """The jobs that ended later than that moment, or then with a higher number; in this order, at most so many.
+
+        These are the first of them, or with `last` the last ones.
+        """
         ...
 
     def successors(self, id: str) -> list[Job]:  # noqa: A002

@@ -20,7 +20,7 @@ from tenuto.model.node import Node
 from tenuto.model.phase import ENDED, Phase
 from tenuto.store.base import Attempt, EventQuery, JobQuery, Keyed, StoreUnavailable, Token, Tx
 from tenuto.store.bell import Bell
-from tenuto.store.matching import means_event, means_job
+from tenuto.store.matching import in_order, means_event, means_job
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -91,7 +91,10 @@ class MemoryTx:
 
     def jobs(self, query: JobQuery) -> list[Job]:
         meant = [job for job in self._state.jobs.values() if means_job(query, job)]
-        return _by_number(meant)[::-1][: query.limit]
+        return in_order(query, meant)[query.skip : query.skip + query.limit]
+
+    def count_meant(self, query: JobQuery) -> int:
+        return sum(means_job(query, job) for job in self._state.jobs.values())
 
     def count_jobs(self) -> Mapping[Phase, int]:
         counts = dict.fromkeys(Phase, 0)
@@ -105,10 +108,12 @@ class MemoryTx:
     def jobs_since(self, revision: int) -> list[Job]:
         return _by_number(job for job in self._state.jobs.values() if job.revision > revision)
 
-    def ended_jobs(self, after: tuple[float, int], limit: int) -> list[Job]:
+    def ended_jobs(self, after: tuple[float, int], limit: int, *, last: bool = False) -> list[Job]:
         ended = (job for job in self._state.jobs.values() if job.phase in ENDED)
         found = {(job.ended_at, job.number): job for job in ended if job.ended_at is not None}
-        return [found[key] for key in sorted(key for key in found if key > after)[:limit]]
+        meant = sorted(key for key in found if key > after)
+        first = max(0, len(meant) - limit) if last else 0
+        return [found[key] for key in meant[first : first + limit]]
 
     def successors(self, id: str) -> list[Job]:  # noqa: A002
         return _by_number(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Select, Table
 from sqlalchemy.exc import DBAPIError
@@ -20,6 +20,8 @@ from tenuto.store import tables
 from tenuto.store.base import Attempt, EventQuery, JobQuery, Keyed, Token
 from tenuto.store.codec import ATTEMPT, EVENT, JOB, NODE, decode_job, decode_node, job_row
 from tenuto.store.driver import Driver
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -98,7 +100,7 @@ class SqlTx:
         rows = self._run(statement, None if wanted is None else {"wanted": wanted}).fetchall()
         return [text for (text,) in rows]
 
-    def _found(self, query: Select[str]) -> list[str]:
+    def _found(self, query: Select[T]) -> list[T]:
         """What a query finds that was built for this one question."""
         try:
             return list(self._connection.execute(query).scalars())
@@ -117,7 +119,10 @@ class SqlTx:
         return None if text is None else decode_job(text)
 
     def jobs(self, query: JobQuery) -> list[Job]:
-        return [decode_job(text) for text in self._found(sql.job_list(query))]
+        return [decode_job(text) for text in self._found(sql.job_list(query, self._wording))]
+
+    def count_meant(self, query: JobQuery) -> int:
+        return self._found(sql.job_count(query))[0]
 
     def count_jobs(self) -> Mapping[Phase, int]:
         counts = {Phase(phase): number for phase, number in self._run(sql.COUNT_JOBS).fetchall()}
@@ -130,9 +135,10 @@ class SqlTx:
         found = [decode_job(text) for text in self._texts(sql.JOBS_SINCE, revision)]
         return sorted(found, key=lambda job: job.number)
 
-    def ended_jobs(self, after: tuple[float, int], limit: int) -> list[Job]:
+    def ended_jobs(self, after: tuple[float, int], limit: int, *, last: bool = False) -> list[Job]:
         # Not `decode_job`: whoever reads the whole past shall not drive the live jobs out of its memory.
-        return [JOB.decode(text) for text in self._found(sql.ended_jobs(after, limit))]
+        found = [JOB.decode(text) for text in self._found(sql.ended_jobs(after, limit, last=last))]
+        return found[::-1] if last else found
 
     def successors(self, id: str) -> list[Job]:  # noqa: A002
         return [decode_job(text) for text in self._texts(sql.SUCCESSORS, id)]

@@ -13,6 +13,8 @@ from sqlalchemy import (
     Select,
     Table,
     bindparam,
+    case,
+    collate,
     delete,
     func,
     insert,
@@ -22,10 +24,11 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.sql.elements import BindParameter, ClauseElement
+from sqlalchemy.sql.elements import BindParameter, ClauseElement, ColumnElement
 
+from tenuto.model.phase import STANDING
 from tenuto.store import tables
-from tenuto.store.base import EventQuery, JobQuery
+from tenuto.store.base import EventQuery, JobOrder, JobQuery
 from tenuto.store.matching import composed, folded
 
 _jobs = tables.jobs.c
@@ -80,6 +83,8 @@ class Wording:
     """Touches no row if the id is taken."""
     put: Mapping[Table, ClauseElement]
     """Adds a row, or replaces the one with the same primary key."""
+    by_code_points: str
+    """The collation that sorts as Python does, whatever the language of the database."""
 
 
 _PUT = (
@@ -92,7 +97,7 @@ _PUT = (
 )
 
 
-def _wording(dialect: Any) -> Wording:
+def _wording(dialect: Any, by_code_points: str) -> Wording:
     """Both dialects have the same words for it, in modules of their own."""
 
     def put(table: Table) -> ClauseElement:
@@ -103,36 +108,67 @@ def _wording(dialect: Any) -> Wording:
         return put
 
     add = dialect.insert(tables.jobs).on_conflict_do_nothing()
-    return Wording(add, {table: put(table) for table in _PUT})
+    return Wording(add, {table: put(table) for table in _PUT}, by_code_points)
 
 
-WORDINGS: Mapping[str, Wording] = {"sqlite": _wording(sqlite), "postgresql": _wording(postgresql)}
+WORDINGS: Mapping[str, Wording] = {
+    "sqlite": _wording(sqlite, "BINARY"),
+    "postgresql": _wording(postgresql, "C"),
+}
 
 
-def job_list(query: JobQuery) -> Select[str]:
-    """The records of the jobs that the query means, newest first."""
+def job_list(query: JobQuery, wording: Wording) -> Select[str]:
+    """The records of the jobs that the query means, in its order."""
     # Numbers first: they are found in order in indexes alone, however many jobs there are.
-    meant = select(_jobs.number).where(*_job_conditions(query))
-    newest = _jobs.number.desc()
+    meant, number = _meant(query)
+    numbers = meant.order_by(*_order(query, wording, number)).limit(query.limit)
+    if query.skip:
+        numbers = numbers.offset(query.skip)
+    return _records.where(_jobs.number.in_(numbers)).order_by(*_order(query, wording, _jobs.number))
+
+
+def job_count(query: JobQuery) -> Select[int]:
+    """How many jobs the query means."""
+    return _meant(query)[0].with_only_columns(func.count(), maintain_column_froms=True)
+
+
+def _meant(query: JobQuery) -> tuple[Select[int], ColumnElement[int]]:
+    """The numbers of the jobs that the query means, and the column in which they are found."""
+    meant, number = select(_jobs.number).where(*_job_conditions(query)), _jobs.number
     for key, value in query.labels.items():
         has = tables.job_labels.alias()
         meant = meant.join(has, (has.c.number == _jobs.number) & (has.c.key == key) & (has.c.value == value))
-        newest = has.c.number.desc()
-    numbers = meant.order_by(newest).limit(query.limit)
-    return _records.where(_jobs.number.in_(numbers)).order_by(_jobs.number.desc())
+        number = has.c.number
+    return meant, number
 
 
-def ended_jobs(after: tuple[float, int], limit: int) -> Select[str]:
-    """The records of the jobs that ended after that moment and number, in the order of their ends."""
+def _order(query: JobQuery, wording: Wording, number: ColumnElement[int]) -> list[ColumnElement[Any]]:
+    """What `matching.in_order` says, in SQL."""
+    if query.order is JobOrder.SUBMITTED:
+        return [number.desc() if query.descending else number.asc()]
+    by = {
+        JobOrder.NAME: collate(_jobs.folded, wording.by_code_points),
+        JobOrder.OWNER: collate(_jobs.owner, wording.by_code_points),
+        JobOrder.STATE: case({str(phase): rank for phase, rank in STANDING.items()}, value=_jobs.phase),
+        JobOrder.ENDED: _jobs.ended_at,
+    }[query.order]
+    return [(by.desc() if query.descending else by.asc()).nulls_last(), number.desc()]
+
+
+def ended_jobs(after: tuple[float, int], limit: int, *, last: bool = False) -> Select[str]:
+    """The records of the jobs that ended after that moment and number, in the order of their ends; `last` backwards."""
     known = _jobs.ended_at.is_not(None)  # only then the index is used, which has no others
     found = _records.where(known, tuple_(_jobs.ended_at, _jobs.number) > after)
-    return found.order_by(_jobs.ended_at, _jobs.number).limit(limit)
+    order = (_jobs.ended_at, _jobs.number)
+    return found.order_by(*(column.desc() for column in order) if last else order).limit(limit)
 
 
 def event_list(query: EventQuery) -> Select[str]:
     """The records of the events that the query means; the newest first if it asks for the last ones."""
     wanted = {_events.job: query.job, _events.node: query.node, _events.kind: query.kind}
     conditions = [column == value for column, value in wanted.items() if value]
+    if query.before is not None:
+        conditions.append(_events.id < query.before)
     order = _events.id.desc() if query.last else _events.id
     found = select(_events.record).where(_events.id > query.after, *conditions)
     return found.order_by(order).limit(query.limit)
