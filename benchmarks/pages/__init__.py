@@ -1,0 +1,1 @@
+"""What pages weigh and cost."""
