@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from urllib.parse import quote
 
 NONE = "\N{EN DASH}"
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z")
 _UNITS = ("B", "KB", "MB", "GB", "TB")
 _SPANS = ((86_400, "d", 3600, "h"), (3600, "h", 60, "m"), (60, "m", 1, "s"))
 
@@ -16,6 +18,11 @@ def moment(at: str | None, *, ago: bool = False, none: str = NONE) -> str:
         return none
     kind = ' class="t-ago"' if ago else ""
     return f'<time datetime="{escape(at, quote=True)}"{kind}>{escape(at[:16].replace("T", " "))} UTC</time>'
+
+
+def sentence(text: str) -> str:
+    """HTML: a sentence; the moments in it are shown in the viewer's zone."""
+    return _MOMENT.sub(lambda found: moment(found.group()), escape(text))
 
 
 def link(path: str, text: str) -> str:
