@@ -29,3 +29,6 @@ def test_a_link_opens_the_page_once(platform: Platform, visitor: Visitor) -> Non
     link = platform.cli("open").strip()
     assert httpx.get(link).status_code == httpx.codes.SEE_OTHER
     assert httpx.get(link).status_code == httpx.codes.UNAUTHORIZED
+    told = platform.json("open")
+    assert told["url"].startswith(platform.told["url"])
+    assert told["seconds"] == 60

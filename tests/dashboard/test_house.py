@@ -15,8 +15,9 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tenuto.dashboard.house import House
-from tenuto.dashboard.visitors import SESSION, TICKET, Visitors
+from tenuto.dashboard.visitors import SESSION, Visitors
 from tenuto.server.auth import NODE, digest_of
+from tenuto.server.page import TICKET
 from tenuto.store.base import Token
 from tenuto.store.memory import MemoryStore
 

@@ -31,7 +31,6 @@ from tenuto.cli.server_log import begin_log, log_file
 from tenuto.cli.shadowing import Imagining, Shadowing
 from tenuto.client.whereabouts import ServerFile, read_secret
 from tenuto.dashboard.house import House, Inside
-from tenuto.dashboard.tickets import ticket_router
 from tenuto.dashboard.visitors import Visitors
 from tenuto.engines.keeper import Keeper, WayIn
 from tenuto.engines.local import LocalEngine
@@ -166,8 +165,8 @@ class _Platform:
         router = node_router(self._engine, logs, admit, self._settings, questions, watch)
         files = Files(logs, steps, self._log, watch.series, watch.latest)
         visitors = Visitors(self._store, secret_in(home.page_key)[0], time.time)
-        routers = [router, ticket_router(visitors)]
-        app = create_app(self._store, files, self._settings, time.time, routers)
+        app = create_app(self._store, files, self._settings, time.time, [router])
+        app.state.tickets = visitors.ticket_for
         self._house = House(visitors, lambda: self._site(app), app.router.default)
         app.router.default = self._house
         app.state.questions = questions

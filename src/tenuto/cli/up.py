@@ -189,6 +189,7 @@ def _lines(listening: Listening) -> list[str]:
         "Next:",
         "  tenuto submit job.yaml      hand in a job; tenuto schema tells what can stand in it",
         "  tenuto ps                   what becomes of it",
+        "  tenuto open                 the page in a browser, logged in",
         f"  tenuto node join {listening.url} --token-file FILE",
         f"                              on another machine, with a copy of {listening.home / 'node-token'}",
         "",

@@ -19,12 +19,11 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 
 from tenuto.server.auth import USER, digest_of
+from tenuto.server.page import TICKET
 from tenuto.store.base import Store, Token
 
 SESSION = 30 * 86_400
 """Seconds for which a browser stays logged in."""
-TICKET = 60.0
-"""Seconds in which a ticket must be used."""
 _MOST_TICKETS = 1000
 
 

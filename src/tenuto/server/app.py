@@ -19,11 +19,13 @@ from tenuto.server import (
     explain,
     health,
     history,
+    job_table,
     jobs,
     metrics,
     nodes,
     operations,
     overview,
+    page,
     policy,
     prometheus,
     report,
@@ -31,6 +33,7 @@ from tenuto.server import (
     series,
     shadows,
     stream,
+    timeline,
     whatif,
 )
 from tenuto.server import logs as log_pages
@@ -63,7 +66,7 @@ def create_app(
     `app.state.trouble` may be set to what tells `/healthz` in a sentence that something beside the server is not well,
     `app.state.shadows` to what tells how policies fare that decide along (`forecast.shadow.Shown`),
     `app.state.questions` to what passes questions on to nodes (`server.checks.Asked`), `app.state.origins` to where
-    settings come from, by their names.
+    settings come from, by their names, `app.state.tickets` to what makes tickets for the page (`server.page.Tickets`).
     """
     app = FastAPI(
         title="tenuto",
@@ -81,6 +84,7 @@ def create_app(
     app.state.shadows = tuple
     app.state.questions = None
     app.state.origins = {}
+    app.state.tickets = None
     app.state.guests = Guests()
     app.state.gate = Gate(store)
     app.state.glance = Glance(app.state.platform)
@@ -90,8 +94,20 @@ def create_app(
     api = APIRouter(
         prefix=PREFIX, responses=errors.RESPONSES, dependencies=[Security(HTTPBearer(auto_error=False))]
     )
-    about_jobs = (jobs, scale, log_pages, metrics, series, curves, history, report)
-    about_the_whole = (stream, events, nodes, checks, operations, policy, shadows, cluster, cluster_map, overview)
+    about_jobs = (jobs, job_table, scale, log_pages, metrics, series, curves, history, timeline, report)
+    about_the_whole = (
+        stream,
+        events,
+        nodes,
+        checks,
+        operations,
+        policy,
+        shadows,
+        cluster,
+        cluster_map,
+        overview,
+        page,
+    )
     questions = (dry_run, whatif, explain)
     for resource in (*about_jobs, *about_the_whole, *questions):
         api.include_router(resource.router)
