@@ -15,33 +15,16 @@ from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.humane import parsed
 from tenuto.cli.printing import console, facts_of, print_facts, print_json, print_list, say, table_of
 from tenuto.errors import InputInvalid
+from tenuto.lab.past_words import REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tenuto.cli.history_files import Export
     from tenuto.client.plain import Json, PlainClient
 
 PAGE = 500
 ENDS = ("succeeded", "failed", "cancelled", "lost", "declined")
 PROMISES = ("kept", "broken")
-REASONS = {
-    "curve_from_run": "speed from the run, in proportion to the workers: no curve was known",
-    "steps_from_run": "steps from the run: nobody knew how many there would be",
-    "ended_early": "steps that were done: it failed, was lost or was cancelled",
-    "pinned": "only the size that its owner fixed",
-    "paused": "without the pauses that it had",
-    "deadline_changed": "with the first of its deadlines",
-    "waited_for_another": "arrives when the job that it waited for had ended",
-    "never_ran": "never ran, and nobody knows how long it takes",
-    "cancelled_before_start": "ended before it ever had slots",
-    "waits_for_another": "was waiting for another job",
-    "deadline_before_start": "its deadline had passed before its turn came",
-    "takes_no_slots": "takes no slots, so that no policy decides about it",
-    "fits_nowhere": "no size that it can have fits the cluster",
-}
-"""What the codes of guesses and of jobs that are left out mean."""
-
 app = typer.Typer(
     name="history",
     help="Count the jobs of the past, and export them as a trace that `tenuto replay` reads.",
@@ -109,14 +92,15 @@ def export(
 
     It ends with the command that replays them, under the policy in force and another one.
     """
-    from tenuto.cli.history_files import check_free, command, write
+    from tenuto.cli.history_files import check_free, write
+    from tenuto.lab.past_export import command, export_of
 
     check_free(out, force=force)
     with connect(server) as client:
         query = _span(since, until)
         jobs = _all_jobs(client, query)
         time = client.history_cluster(**query)
-    made = _export(jobs, time, anonymous=anonymous)
+    made = export_of(jobs, time, anonymous=anonymous)
     write(made, out)
     about, ready = made.about(), command(out, time)
     if as_json:
@@ -153,38 +137,6 @@ def _counting() -> Iterator[Callable[[int], None]]:
         return
     with out.status("reading the past") as status:
         yield lambda count: status.update(f"reading the past: {count:,} jobs")
-
-
-def _export(jobs: Sequence[Json], time: Json, *, anonymous: bool) -> Export:
-    from tenuto.cli.history_files import Export
-    from tenuto.forecast.past import TraceJob
-    from tenuto.forecast.trace_of import cluster_of, told
-
-    ids = {job["id"]: f"job-{number}" if anonymous else job["id"] for number, job in enumerate(jobs, start=1)}
-
-    def row(job: Json) -> TraceJob | str:
-        written = job["trace"]
-        if written is None:
-            return str(job["left_out"])
-        return TraceJob(
-            id=ids[job["id"]],
-            arrived=written["arrived"],
-            steps=written["steps"],
-            deadline=written["deadline"],
-            batch=written["batch"],
-            wanted=written["workers"],
-            rates=tuple((int(size), rate) for size, rate in written["curve"].items()),
-            guesses=frozenset(job["guesses"]),
-        )
-
-    try:
-        made = told([row(job) for job in jobs], cluster_of(time["nodes"] or {"": 0}, "history"), "history")
-    except ValueError:
-        raise InputInvalid(
-            "no job of that time can be told of",
-            remedy="Look with tenuto history, and give an earlier --since",
-        ) from None
-    return Export(made, jobs, ids, time, anonymous)
 
 
 def _print(about: Json, ready: str, out: Path) -> None:

@@ -155,7 +155,7 @@ def _deadlines(tally: Json, really: Json) -> str:
 
 
 def _print_remarks(told: Json) -> None:
-    from tenuto.cli.history import REASONS
+    from tenuto.lab.past_words import REASONS
 
     for what, counts in (("not quite as they were", told["guesses"]), ("left out", told["left_out"])):
         for reason, count in sorted(counts.items()):

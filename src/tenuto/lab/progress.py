@@ -23,6 +23,32 @@ def effort(task: Task) -> float:
     return task.jobs * weights.get(task.cell.policy, 1.0)
 
 
+class Tally:
+    """How much of some tasks is done."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self.cells = len(tasks)
+        self.ended = 0
+        self.all = sum(map(effort, tasks))
+        self._done: dict[str, float] = {}
+
+    @property
+    def done(self) -> float:
+        """So much of all."""
+        return sum(self._done.values())
+
+    def note(self, task: Task, news: News) -> None:
+        """Something happened to a task."""
+        match news:
+            case Loaded():
+                pass
+            case Progressed(done, jobs):
+                self._done[task.key] = effort(task) * done / jobs
+            case Ended():
+                self._done[task.key] = effort(task)
+                self.ended += 1
+
+
 class Bar:
     """A line on standard error that moves as the cells do."""
 
@@ -36,9 +62,8 @@ class Bar:
         console = Console(stderr=True)
         shown = visible and console.is_terminal
         self._bar = Progress(*columns, console=console, transient=True, disable=not shown)
-        self._line = self._bar.add_task("", total=sum(map(effort, tasks)), ended=0, cells=len(tasks))
-        self._done: dict[str, float] = {}
-        self._ended = 0
+        self._tally = Tally(tasks)
+        self._line = self._bar.add_task("", total=self._tally.all, ended=0, cells=self._tally.cells)
 
     def __enter__(self) -> Self:
         self._bar.start()
@@ -51,14 +76,6 @@ class Bar:
 
     def watch(self, task: Task, news: News) -> None:
         """Move on by what happened to a task."""
-        match news:
-            case Loaded():
-                pass
-            case Progressed(done, jobs):
-                self._done[task.key] = effort(task) * done / jobs
-            case Ended():
-                self._done[task.key] = effort(task)
-                self._ended += 1
-        self._bar.update(
-            self._line, description=str(task.cell), completed=sum(self._done.values()), ended=self._ended
-        )
+        tally = self._tally
+        tally.note(task, news)
+        self._bar.update(self._line, description=str(task.cell), completed=tally.done, ended=tally.ended)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from tenuto.errors import CellsFailed, InputInvalid, Place
 from tenuto.lab.cell import Cell
@@ -41,6 +42,18 @@ class Prepared:
             (task.folder / MANIFEST).unlink(missing_ok=True)
 
 
+class Onlooker(Protocol):
+    """Somebody who wants to know how it goes."""
+
+    def begin(self, prepared: Prepared, todo: Sequence[Task]) -> None:
+        """Those of the prepared tasks that are not finished are about to be run."""
+        ...
+
+    def watch(self, task: Task, news: News) -> None:
+        """Something happened to a task."""
+        ...
+
+
 def prepare(cells: Sequence[Cell], out: Path) -> Prepared:
     """Read and check every input, before anything is run or written."""
     sources = Sources()
@@ -60,7 +73,12 @@ def prepare(cells: Sequence[Cell], out: Path) -> Prepared:
 
 
 def run_cells(
-    cells: Sequence[Cell], out: Path, *, processes: int | None = None, show_progress: bool = True
+    cells: Sequence[Cell],
+    out: Path,
+    *,
+    processes: int | None = None,
+    show_progress: bool = True,
+    onlooker: Onlooker | None = None,
 ) -> list[Result]:
     """Run what is not finished yet; return all results, in the order of the cells, each once.
 
@@ -69,24 +87,34 @@ def run_cells(
     """
     prepared = prepare(cells, out)
     with alone_in(out):
-        return run_prepared(prepared, processes=processes, show_progress=show_progress)
+        return run_prepared(prepared, processes=processes, show_progress=show_progress, onlooker=onlooker)
 
 
 def run_prepared(
-    prepared: Prepared, *, processes: int | None = None, show_progress: bool = True, again: bool = False
+    prepared: Prepared,
+    *,
+    processes: int | None = None,
+    show_progress: bool = True,
+    again: bool = False,
+    onlooker: Onlooker | None = None,
 ) -> list[Result]:
     """Run those of the prepared tasks that are not finished yet, or all of them again.
 
-    The caller sees to it that nobody else writes there meanwhile (`alone_in`).
+    An onlooker is told what is to be run, and then of everything that happens to it. The caller sees to it that
+    nobody else writes there meanwhile (`alone_in`).
     """
     failed = dict(prepared.refused)
     if again:
         prepared.forget()
     todo = prepared.unfinished()
+    if onlooker is not None:
+        onlooker.begin(prepared, todo)
     with Bar(todo, visible=show_progress and bool(todo)) as bar:
 
         def watch(task: Task, news: News) -> None:
             bar.watch(task, news)
+            if onlooker is not None:
+                onlooker.watch(task, news)
             if isinstance(news, Ended) and news.reason is not None:
                 failed[str(task.cell)] = news.reason
 

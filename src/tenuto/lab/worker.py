@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
-import signal
 from dataclasses import dataclass
 from multiprocessing import parent_process
 from multiprocessing.connection import Connection
 
+from tenuto.lab.parent import end_with
 from tenuto.lab.task import Bench
-
-# From <sys/prctl.h>: which signal a process gets when its parent ends.
-_PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +35,9 @@ News = Loaded | Progressed | Ended
 
 def work(pipe: Connection) -> None:
     """Run every task that comes, until None comes or the other side is gone."""
-    _end_with_parent()
+    parent = parent_process()
+    assert parent is not None and parent.pid is not None
+    end_with(parent.pid)
     bench = Bench()
 
     def tell_loaded() -> None:
@@ -54,12 +51,3 @@ def work(pipe: Connection) -> None:
             pipe.send(Ended(bench.attempt(task, tell_loaded, tell)))
     except (EOFError, ConnectionError):
         return
-
-
-def _end_with_parent() -> None:
-    """Be killed when the parent is: a kernel may run for long without looking at the pipe."""
-    parent = parent_process()
-    assert parent is not None
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent.pid:  # it ended before we asked
-        os.kill(os.getpid(), signal.SIGKILL)

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 from tests.cli.live.site import Served, Site, admitted, as_json, declined, ok, tenuto
 
-from tenuto.cli import history, history_files
+from tenuto.cli import history
 from tenuto.forecast.past import Guess, LeftOut
 from tenuto.forecast.shadow import KEY
+from tenuto.lab import past_export
 from tenuto.live.shadow import Pace, Shadows
 from tenuto.model.phase import Phase, PromiseState
 from tenuto.settings import Scheduling
@@ -145,7 +146,7 @@ class TestExport:
         def fail(*_: object) -> None:
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(history_files, "_write_jobs", fail)
+        monkeypatch.setattr(past_export, "_write_jobs", fail)
 
         done = tenuto("history", "export", "--out", str(place / "nic"))
 
@@ -167,7 +168,7 @@ class TestExport:
         time_ = {"policy": "gandiva", "settings": {"quantum": 90}, "interval": 60.0, "margin": 0.1}
         rest = {"placement": "pack", "seed": 3}
 
-        told = history_files.command(place, time_ | rest)
+        told = past_export.command(place, time_ | rest)
 
         assert told.endswith("--policy gandiva,themis --seed 3 --set gandiva.quantum=90")
 

@@ -13,7 +13,7 @@ from tenuto.lab.figures.marks import DARK
 from tenuto.lab.figures.numbers import Panel, csv_text, write_csv
 from tenuto.lab.figures.overheads import MeasuredFigure
 from tenuto.lab.figures.sources import Found, GeneratedTrace, check_data, find_public, write_generated
-from tenuto.lab.run import run_cells
+from tenuto.lab.run import Onlooker, run_cells
 from tenuto.sim.picture import blank_figure, check_drawing, save
 
 LETTERS_PER_INCH = 14
@@ -32,6 +32,7 @@ class Order:
     """Policies to leave out."""
     processes: int | None = None
     show_progress: bool = True
+    onlooker: Onlooker | None = None
 
     def policies(self, figure: Figure) -> tuple[str, ...]:
         """The policies of a figure that the user wants."""
@@ -77,7 +78,13 @@ def draw_figures(order: Order, files: Files) -> list[Drawn]:
     wanted = [_cells_of(figure, order, files) for figure in order.figures]
     # Figures share runs; each cell is asked for once.
     cells = list(dict.fromkeys(cell for own in wanted for cell in own.values()))
-    done = run_cells(cells, order.out, processes=order.processes, show_progress=order.show_progress)
+    done = run_cells(
+        cells,
+        order.out,
+        processes=order.processes,
+        show_progress=order.show_progress,
+        onlooker=order.onlooker,
+    )
     results = dict(zip(cells, done, strict=True))
     drawn = []
     for figure, own in zip(order.figures, wanted, strict=True):
