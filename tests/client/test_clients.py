@@ -123,7 +123,10 @@ def test_lists_go_over_all_pages(client: tenuto.Client, server: Served) -> None:
     ids = [client.submit(name="a", run="true").id for _ in range(7)]
 
     assert [job.id for job in client.jobs(limit=2)] == ids[::-1]
+    table = client.job_table(order="submitted", skip=2, limit=2)
+    assert ([job.id for job in table.items], table.of) == (ids[2:4], 7)
     assert [event.job for event in client.events(kind="submitted")] == ids
+    assert [event.job for event in client.last_events(2, kind="submitted")] == ids[-2:]
     assert list(client.nodes()) == []
 
 
@@ -177,6 +180,9 @@ def test_logs_are_read_to_the_end_of_what_there_is(client: tenuto.Client, server
 
     assert {piece.rank: piece.text for piece in client.logs(job)} == {0: "шаг 1\nschritt 2\n", 1: "그 밖에\n"}
     assert [piece.text for piece in client.logs(job, rank=0, tail=1)] == ["schritt 2\n"]
+    [part] = client.log_parts(job, rank=0, limit=16).parts
+    [rest] = client.log_parts(job, rank=0, offset=part.next).parts
+    assert part.text + rest.text == "шаг 1\nschritt 2\n"
 
 
 def test_logs_are_followed_to_the_end_of_the_job(client: tenuto.Client, server: Served) -> None:

@@ -71,6 +71,49 @@ def test_jobs_are_found_by_state_owner_label_name_and_text(server: Served) -> No
     assert found(owner="ktoś") == []
 
 
+def test_the_table_of_jobs_is_sorted_filtered_and_paged_by_the_server(server: Served) -> None:
+    for number, name in enumerate(("żaba", "Kot", "kot", "学习", "table")):
+        id_ = server.submit(name, labels={"parzysty": str(number % 2)}, total={"steps": 100})["id"]
+        if number < 2:
+            server.put(id_, phase=Phase.SUCCEEDED, ended_at=NOW + number)
+
+    def found(**query: Any) -> list[str]:
+        return [job["name"] for job in server.get("/table/jobs", **query)["items"]]
+
+    assert found() == ["table", "学习", "kot", "Kot", "żaba"]
+    assert found(order="submitted", skip=1, limit=2) == ["Kot", "kot"]
+    assert found(order="name") == ["kot", "Kot", "table", "żaba", "学习"]
+    assert found(order="state", label="parzysty=0") == ["table", "kot", "żaba"]
+    assert found(order="-ended", limit=2) == ["Kot", "żaba"]
+    page = server.get("/table/jobs", text="KOT", limit=1)
+    assert (len(page["items"]), page["of"]) == (1, 2)
+    assert server.get("/table/jobs", state="succeeded", skip=5) == {"items": [], "of": 2}
+    assert server.get("/jobs/table")["name"] == "table"
+
+
+def test_a_line_of_the_table_tells_where_the_job_stands(server: Served) -> None:
+    server.join("węzeł", 4)
+    id_ = server.submit("trening", workers="1..4", total={"steps": 100}, curve={"1": 1.0}, deadline="+1h")[
+        "id"
+    ]
+    server.runs(id_, węzeł=(0, 1))
+
+    [line] = server.get("/table/jobs")["items"]
+
+    assert (line["id"], line["state"], line["wish"], line["owner"]) == (id_, "running", "", USER_NAME)
+    assert (line["workers"], line["min_workers"], line["max_workers"]) == (2, 1, 4)
+    assert line["done"] == 0.0
+    assert line["deadline"] == "2027-01-15T09:00:00.000Z"
+    assert (line["ended_at"], line["promise"], line["labels"]) == (None, "none", {})
+
+
+def test_an_order_that_is_not_known_is_guessed(server: Served) -> None:
+    error = server.refused("GET", "/table/jobs?order=-nam")
+
+    assert (error["status"], error["field"]) == (422, "order")
+    assert "Did you mean name?" in error["remedy"]
+
+
 def test_a_name_means_the_newest_job_that_lives_else_the_newest(server: Served) -> None:
     old, lives, ended = (server.submit("bliźniak")["id"] for _ in range(3))
     server.put(old, phase=Phase.RUNNING)

@@ -87,6 +87,10 @@ class AsyncClient:
         """All jobs that are meant, newest first: by state, owner, label, name, text."""
         return self._all(wire.JobOut, lambda at: ASKS.jobs(**{"limit": 500, **query, "cursor": at}))
 
+    async def job_table(self, **query: Any) -> wire.JobTableOut:
+        """A page of the table of jobs, sorted by `order`, and how many rows it has in all."""
+        return await self._one(wire.JobTableOut, ASKS.job_table(**query))
+
     async def verdict(self, job: JobRef, *, timeout: float | None = None, must: bool = False) -> wire.JobOut:
         """The job when it has been answered; with `must` a no raises Declined. Raises TimeoutError."""
         answered = read(wire.JobOut, await self._run(awaited(self._line, ref_of(job), "verdict", timeout)))
@@ -280,6 +284,10 @@ class AsyncClient:
     def history(self, **query: Any) -> AsyncIterator[wire.PastOut]:
         """The past's jobs as a trace tells of them, newest first."""
         return self._all(wire.PastOut, lambda at: ASKS.history(**{"limit": 500, **query, "cursor": at}))
+
+    async def timeline(self, **query: Any) -> wire.TimelineOut:
+        """Who had how many slots when, who will probably have them, and to whom they are promised."""
+        return await self._one(wire.TimelineOut, ASKS.timeline(**query))
 
     async def report(self, since: str | None = None) -> wire.ReportOut:
         """How promises were kept and estimates held since then."""

@@ -32,6 +32,10 @@ class Calls(ABC, Generic[R]):
         """One page of jobs, newest first: `{items, next}`."""
         return self._get("/jobs", query)
 
+    def job_table(self, **query: Any) -> R:
+        """One page of the table of jobs, in the order of choice: `{items, of}`."""
+        return self._get("/table/jobs", query)
+
     def job(self, ref: str, *, wait: str | None = None, timeout: float = LONG_POLL) -> R:
         """One job, at once or when `wait` (`verdict`, `end`) has come or the time is up."""
         query = {} if wait is None else {"wait": wait, "timeout": timeout}
@@ -163,6 +167,10 @@ class Calls(ABC, Generic[R]):
     def history_cluster(self, **query: Any) -> R:
         """The nodes of a time, and by which rules rounds decide."""
         return self._get("/history/cluster", query)
+
+    def timeline(self, **query: Any) -> R:
+        """Who had how many slots when, and who will."""
+        return self._ask("GET", "/timeline", query=query, again=True, timeout=FORESIGHT)
 
     def report(self, **query: Any) -> R:
         """What became of promises and forecasts lately."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tenuto.wire.api import JobIn
 from tenuto.wire.history import PastOut, TimeOut
+from tenuto.wire.job_table import JobLine, JobTableOut
 from tenuto.wire.operations import (
     ChecksOut,
     NodeCheckOut,
@@ -32,6 +33,7 @@ from tenuto.wire.replies import (
 from tenuto.wire.report import ReportOut
 from tenuto.wire.series import NumbersOut, SubjectOut
 from tenuto.wire.shadows import ShadowsOut
+from tenuto.wire.timeline import TimelineOut
 
 __all__ = [
     "AttemptOut",
@@ -44,7 +46,9 @@ __all__ = [
     "ExplainOut",
     "HostsOut",
     "JobIn",
+    "JobLine",
     "JobOut",
+    "JobTableOut",
     "LogPiece",
     "LogsOut",
     "MapOut",
@@ -66,5 +70,6 @@ __all__ = [
     "ShadowsOut",
     "SubjectOut",
     "TimeOut",
+    "TimelineOut",
     "WhatIfOut",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated
 
@@ -50,8 +51,8 @@ def _known_states(states: list[str]) -> list[str]:
     return given
 
 
-class JobFilter(BaseModel):
-    """Which jobs to list."""
+class WhichJobs(BaseModel):
+    """Which jobs are meant."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -62,8 +63,6 @@ class JobFilter(BaseModel):
     label: list[Text] = Field(default=[], description="`name=value`; all of them, if repeated.")
     name: Text = Field(default="", description="Exactly this name.")
     text: Text = Field(default="", description="Part of the name, or the beginning of the id.")
-    cursor: Text = Field(default="", description="`next` of the page before.")
-    limit: Limit = 50
 
     def to_query(self) -> JobQuery:
         """As the store asks it."""
@@ -74,9 +73,18 @@ class JobFilter(BaseModel):
             labels=labels,
             name=self.name,
             text=self.text,
-            before=number_in(self.cursor),
-            limit=self.limit + 1,
         )
+
+
+class JobFilter(WhichJobs):
+    """Which jobs to list."""
+
+    cursor: Text = Field(default="", description="`next` of the page before.")
+    limit: Limit = 50
+
+    def to_query(self) -> JobQuery:
+        """As the store asks it; one more than wanted, to see whether there is a next page."""
+        return replace(super().to_query(), before=number_in(self.cursor), limit=self.limit + 1)
 
 
 def _pair(label: str) -> tuple[str, str]:

@@ -5,7 +5,7 @@ Thousands of GPUs and jobs are filtered and sorted here, where they are, so that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Query
@@ -18,34 +18,18 @@ from tenuto.server.ends import RecentEnds
 from tenuto.server.jobs import outlook
 from tenuto.server.outlook import Seen
 from tenuto.server.overview_rows import GPU_ORDERS, JOB_ORDERS, NODE_ORDERS, JobRows, NodeRows
-from tenuto.server.paging import Text
+from tenuto.server.paging import Skip, Text, known_order
 from tenuto.server.platform import Here
 from tenuto.server.show import moment
 from tenuto.store.base import Tx
-from tenuto.suggest import did_you_mean
 from tenuto.wire.overview import OverviewOut, QueueOut, Rows, StandingOut
-from tenuto.wire.quantities import Unusable
 
 router = APIRouter(tags=["cluster"])
 T = TypeVar("T")
 MOST_ROWS = 500
 
 
-def _order(known: Collection[str]) -> Callable[[str], str]:
-    """Checks the name of an order; a minus before it turns it round."""
-
-    def check(text: str) -> str:
-        name = text.removeprefix("-")
-        if name not in known:
-            guess = did_you_mean(name, list(known)).strip()
-            raise Unusable(f"there is no order {name[:60]!r}", guess or f"Known are {', '.join(known)}")
-        return text
-
-    return check
-
-
 Count = Annotated[int, Field(ge=0, le=MOST_ROWS)]
-Skip = Annotated[int, Field(ge=0, le=1 << 31)]
 
 
 class Look(BaseModel):
@@ -56,17 +40,17 @@ class Look(BaseModel):
     text: Text = Field(default="", description="Only rows in which this stands: in names, owners, states.")
     nodes: Count = Field(default=20, description="Rows of nodes.")
     nodes_from: Skip = Field(default=0, description="Leave out so many before.")
-    nodes_by: Annotated[Text, AfterValidator(_order(NODE_ORDERS))] = Field(
+    nodes_by: Annotated[Text, AfterValidator(known_order(NODE_ORDERS))] = Field(
         default="number", description=f"One of {', '.join(NODE_ORDERS)}."
     )
     gpus: Count = Field(default=20, description="Rows of GPUs.")
     gpus_from: Skip = Field(default=0, description="Leave out so many before.")
-    gpus_by: Annotated[Text, AfterValidator(_order(GPU_ORDERS))] = Field(
+    gpus_by: Annotated[Text, AfterValidator(known_order(GPU_ORDERS))] = Field(
         default="node", description=f"One of {', '.join(GPU_ORDERS)}."
     )
     jobs: Count = Field(default=20, description="Rows of jobs.")
     jobs_from: Skip = Field(default=0, description="Leave out so many before.")
-    jobs_by: Annotated[Text, AfterValidator(_order(JOB_ORDERS))] = Field(
+    jobs_by: Annotated[Text, AfterValidator(known_order(JOB_ORDERS))] = Field(
         default="state", description=f"One of {', '.join(JOB_ORDERS)}."
     )
 

@@ -12,7 +12,7 @@ from tenuto.model.node import Node, NodeState
 from tenuto.model.phase import ENDED, PLACED, STANDING, Phase, PromiseState
 from tenuto.model.series import JOB, Subject
 from tenuto.server.outlook import Seen
-from tenuto.server.show import WorkersNow, left_now, moment, shown_job, shown_nodes
+from tenuto.server.show import WorkersNow, done_share, moment, shown_job, shown_nodes
 from tenuto.server.usage import gpus_of, mean, usage_of
 from tenuto.store.base import StoreUnavailable
 from tenuto.store.series.base import SeriesQuery, SeriesStore
@@ -232,10 +232,7 @@ class JobRows:
 
     def done(self, job: Job) -> float | None:
         """Which share of its work is done."""
-        if not job.total:
-            return None
-        left = 0.0 if job.phase is Phase.SUCCEEDED else left_now(job.progress, job.ended_at or self._now)
-        return min(max(1 - left / job.total, 0.0), 1.0)
+        return done_share(job, self._now)
 
     def finish(self, job: Job) -> float:
         """When it will be done, as far as that is foreseen."""

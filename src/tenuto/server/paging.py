@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Callable, Collection
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
 from tenuto.errors import InputInvalid
+from tenuto.suggest import did_you_mean
 from tenuto.wire.quantities import Unusable
 
 MOST = 500
@@ -23,7 +25,21 @@ def _plain(text: str) -> str:
 
 
 Limit = Annotated[int, Field(ge=1, le=MOST)]
+Skip = Annotated[int, Field(ge=0, le=1 << 31)]
 Text = Annotated[str, Field(max_length=200), AfterValidator(_plain)]
+
+
+def known_order(known: Collection[str]) -> Callable[[str], str]:
+    """Checks the name of an order; a minus before it turns it round."""
+
+    def check(text: str) -> str:
+        name = text.removeprefix("-")
+        if name not in known:
+            guess = did_you_mean(name, list(known)).strip()
+            raise Unusable(f"there is no order {name[:60]!r}", guess or f"Known are {', '.join(known)}")
+        return text
+
+    return check
 
 
 def cursor_of(number: int) -> str:

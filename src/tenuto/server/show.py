@@ -192,6 +192,14 @@ def left_now(progress: Progress, now: float) -> float:
     return max(progress.left - worked, 0.0)
 
 
+def done_share(job: Job, now: float) -> float | None:
+    """Which share of its work is done, 0 to 1; None if nobody knows how much there is."""
+    if not job.total:
+        return None
+    left = 0.0 if job.phase is Phase.SUCCEEDED else left_now(job.progress, job.ended_at or now)
+    return min(max(1 - left / job.total, 0.0), 1.0)
+
+
 def _progress(job: Job, now: float) -> ProgressOut:
     total = job.total
     left = None
