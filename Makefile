@@ -8,7 +8,7 @@ BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo figures-quick figures test test-big crash chaos live-promises control-plane monitor check format bench clean
+.PHONY: help demo figures-quick figures test test-big crash chaos live-promises control-plane monitor dashboard screenshots check format bench clean
 
 # What the examples, the demo and the tests train with. The package itself does not need it; a wheel for a GPU is
 # named with make TORCH=...
@@ -57,6 +57,12 @@ control-plane: $(VENV)/lab.stamp ## how fast the platform takes, answers and dec
 
 monitor: $(VENV)/dev.stamp $(VENV)/torch.stamp ## what the history of numbers and watching cost; FULL=1 for 1,000 nodes
 	$(BIN)/python benchmarks/monitor.py $(if $(FULL),--full)
+
+dashboard: $(VENV)/dev.stamp ## what pages weigh and cost with 100,000 jobs and 1,000 nodes
+	$(BIN)/python benchmarks/dashboard.py
+
+screenshots: $(VENV)/dev.stamp $(VENV)/torch.stamp ## take a picture of every page for docs/img
+	$(BIN)/python tools/screenshots
 
 check: $(VENV)/dev.stamp $(VENV)/torch.stamp ## ruff, mypy, import-linter
 	$(BIN)/ruff check
