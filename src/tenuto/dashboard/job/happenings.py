@@ -1,0 +1,95 @@
+"""A job's events for people: rows of a table, marks on the time axis, the phases of a rescale. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from tenuto.dashboard.charts import BAD, GOOD, GREY, PALETTE, WARN
+from tenuto.dashboard.job.course import unix
+from tenuto.dashboard.wording import sentence
+from tenuto.wire.replies import EventOut
+
+PHASES: Mapping[str, str] = {
+    "warm_up_ms": "warm up",
+    "agree_ms": "agree",
+    "form_ms": "form",
+    "transfer_ms": "transfer",
+    "first_step_ms": "first step",
+}
+"""What a rescale is made of; newcomers warm up while the others go on training."""
+MOST_MARKS = 60
+_COLOURS = {
+    "rescale": PALETTE[2], "scaled": PALETTE[2], "pinned": PALETTE[5], "checkpoint": GREY, "worker": BAD, "loss": BAD,
+    "hung": WARN, "promise": WARN, "summary": GOOD,
+}  # fmt: skip
+_ENDS = {"succeeded": GOOD, "failed": BAD, "lost": BAD}
+_MARKED = frozenset({*_COLOURS, "phase"})
+_ICONS = {
+    "rescale": "swap_vert", "scaled": "swap_vert", "pinned": "push_pin", "checkpoint": "save", "worker": "warning",
+    "loss": "warning", "hung": "hourglass_bottom", "promise": "handshake", "verdict": "gavel", "submitted": "upload",
+    "summary": "flag", "phase": "arrow_forward", "idle": "bedtime", "busy": "bolt",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """An event on a time axis."""
+
+    at: float
+    kind: str
+    text: str
+    colour: str
+
+
+def marks(events: Iterable[EventOut], since: float = 0.0) -> list[Mark]:
+    """The newest events worth a mark."""
+    found = [
+        Mark(unix(one.at), one.kind, _short(one), _colour(one))
+        for one in events
+        if one.kind in _MARKED and unix(one.at) >= since
+    ]
+    return found[-MOST_MARKS:]
+
+
+def _colour(event: EventOut) -> str:
+    return _ENDS.get(event.after, GREY) if event.kind == "phase" else _COLOURS[event.kind]
+
+
+def _short(event: EventOut) -> str:
+    change = " → ".join(filter(None, (event.before, event.after)))
+    return ": ".join(filter(None, (f"{event.kind} {change}".strip(), event.reason)))[:160]
+
+
+def event_rows(events: Sequence[EventOut]) -> list[dict[str, Any]]:
+    """Newest first, for a table; `why` is HTML."""
+    return [
+        {
+            "key": one.id, "at": one.at, "kind": one.kind, "icon": _ICONS.get(one.kind, "circle"),
+            "change": " → ".join(filter(None, (one.before, one.after))), "actor": one.actor, "node": one.node,
+            "why": sentence(one.reason), "phases": phases_html(one.data) if one.kind == "rescale" else "",
+        }
+        for one in reversed(events)
+    ]  # fmt: skip
+
+
+def phases_html(data: Mapping[str, Any]) -> str:
+    """The phases of a rescale as a bar, and in words."""
+    told = {
+        word: float(data[name]) for name, word in PHASES.items() if isinstance(data.get(name), int | float)
+    }
+    told = {word: milliseconds for word, milliseconds in told.items() if milliseconds > 0}
+    if not told:
+        return ""
+    words = " · ".join(f"{word} {milliseconds:,.0f}" for word, milliseconds in told.items()) + " ms"
+    whole = sum(told.values())
+    pieces = "".join(
+        f'<i style="width:{100 * milliseconds / whole:.1f}%;background:{PALETTE[place]}" '
+        f'title="{escape(word)} {milliseconds:,.0f} ms"></i>'
+        for place, (word, milliseconds) in enumerate(told.items())
+    )
+    return (
+        f'<div class="t-phases" aria-hidden="true">{pieces}</div><div class="t-muted">{escape(words)}</div>'
+    )
