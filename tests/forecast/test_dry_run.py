@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 from tests.forecast.records import NOW, a_node, a_record, a_scene, answered
 
-from tenuto.forecast.dry_run import DryRun, Stretch, dry_run
+from tenuto.forecast.dry_run import DryRun, dry_run
 from tenuto.forecast.picture import Scene
+from tenuto.forecast.stretch import Stretch
 from tenuto.forecast.whatif import Effect
 from tenuto.model.job import Job, Reply
 from tenuto.model.phase import Phase

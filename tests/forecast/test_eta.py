@@ -7,9 +7,13 @@ from dataclasses import replace
 import pytest
 from tests.forecast.records import NOW, a_contract, a_node, a_record, a_scene, answered
 
-from tenuto.forecast.eta import Eta, etas, reach_of
+from tenuto.forecast.eta import Eta, reach_of
+from tenuto.forecast.future import foresee_cheaply
+from tenuto.forecast.picture import Scene
+from tenuto.forecast.spread import Past
 from tenuto.model.job import Reply
 from tenuto.model.phase import Phase
+from tenuto.policy.base import Policy
 from tenuto.policy.registry import POLICIES
 
 FIFO, ELASTICFLOW = POLICIES["fifo"], POLICIES["elasticflow"]
@@ -17,6 +21,10 @@ TWICE = {
     "runs/free/given": [(NOW, 2.0)] * 50,
     "waits/free/given": [(NOW, 3.0)] * 40 + [(NOW, 5.0)] * 10,
 }
+
+
+def etas(scene: Scene, policy: Policy, past: Past | None = None) -> dict[str, Eta]:
+    return foresee_cheaply(scene, policy, past or {}).etas
 
 
 def told(eta: Eta) -> list[float | None]:

@@ -9,10 +9,11 @@ from math import inf
 
 from tenuto.forecast.ahead import FOR_A_QUESTION
 from tenuto.forecast.contract import written
-from tenuto.forecast.dry_run import Stretch, foreseen, reserved
+from tenuto.forecast.dry_run import foreseen, reserved
 from tenuto.forecast.future import Fate, Future, foresee
 from tenuto.forecast.picture import Scene
 from tenuto.forecast.spread import Past
+from tenuto.forecast.stretch import Stretch
 from tenuto.model.event import Event
 from tenuto.model.job import Job
 from tenuto.model.node import NodeState

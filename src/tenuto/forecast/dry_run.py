@@ -17,6 +17,7 @@ from tenuto.forecast.memory import plan_of
 from tenuto.forecast.picture import Scene
 from tenuto.forecast.rates import being_measured
 from tenuto.forecast.spread import Past
+from tenuto.forecast.stretch import Stretch, joined
 from tenuto.forecast.whatif import Difference, differences
 from tenuto.model.job import Contract, Job, Reply
 from tenuto.policy.base import Policy
@@ -25,15 +26,6 @@ from tenuto.settings import Learning
 MOST_STRETCHES = 100
 """Stretches of one plan that are told."""
 UNKNOWN = Eta()
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """So many slots from one moment to another, in Unix seconds; without an end, until the job is done."""
-
-    begin: float
-    end: float | None
-    slots: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +112,7 @@ def reserved(future: Future, row: int) -> tuple[Stretch, ...]:
         Stretch(taken.epoch + part.begin, taken.epoch + part.end, part.slots or requested)
         for part in plan_of(future.seen.first.memory, int(taken.snapshot.number[row]))
     ]
-    return tuple(_joined(told)[:MOST_STRETCHES])
+    return tuple(joined(told)[:MOST_STRETCHES])
 
 
 def foreseen(future: Future, row: int) -> tuple[Stretch, ...]:
@@ -134,14 +126,3 @@ def foreseen(future: Future, row: int) -> tuple[Stretch, ...]:
     ends = [*(at for at, _ in changes[1:]), done]
     told = [Stretch(at, end, slots) for (at, slots), end in zip(changes, ends, strict=False) if slots]
     return tuple(told[:MOST_STRETCHES])
-
-
-def _joined(parts: Sequence[Stretch]) -> list[Stretch]:
-    """Stretches that follow each other at the same size as one."""
-    joined: list[Stretch] = []
-    for part in parts:
-        if joined and joined[-1].slots == part.slots and joined[-1].end == part.begin:
-            joined[-1] = replace(joined[-1], end=part.end)
-        else:
-            joined.append(part)
-    return joined

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from math import ceil, inf
 
 import numpy as np
 
 from tenuto.forecast.ahead import FARTHEST, Ahead, Reach, ahead
-from tenuto.forecast.picture import UNKNOWN_LEFT, Picture, Scene, picture
+from tenuto.forecast.picture import UNKNOWN_LEFT, Picture
 from tenuto.forecast.spread import Factors, Past, cohorts, factors, situation
 from tenuto.model.columns import Floats
 from tenuto.model.job import Job
@@ -49,14 +49,8 @@ def reach_of(rows: int) -> Reach:
     return Reach(rounds=rounds, ends=ceil(2 * rows / rounds), grain=SPAN ** (2.0 / rounds) - 1.0)
 
 
-def etas(scene: Scene, policy: Policy, *, past: Past | None = None) -> Mapping[str, Eta]:
-    """The future of every job that rounds decide about, by id; `past` is how far forecasts were off so far."""
-    taken = picture(replace(scene, promises=policy.promises))
-    return etas_seen(taken, look(taken.snapshot, policy, range(len(taken.jobs))), past or {})
-
-
 def etas_seen(taken: Picture, seen: Ahead, past: Past, rows: Collection[int] | None = None) -> dict[str, Eta]:
-    """The same for the jobs of a picture, or some of its rows, by a look ahead that was made already."""
+    """The future of the jobs of a picture, or of some rows, by id; `past` is how far forecasts were off so far."""
     wanted = range(len(taken.jobs)) if rows is None else rows
     done, now = estimates(taken.snapshot, seen), taken.epoch + taken.snapshot.now
     known = cohorts(past, (job.foretold for job in taken.jobs), now)

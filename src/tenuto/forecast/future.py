@@ -11,7 +11,7 @@ from math import inf
 import numpy as np
 
 from tenuto.forecast.ahead import Ahead, Reach, ahead
-from tenuto.forecast.eta import Eta, etas_seen
+from tenuto.forecast.eta import Eta, etas_seen, look
 from tenuto.forecast.picture import UNKNOWN_LEFT, Picture, Scene, picture
 from tenuto.forecast.spread import Past
 from tenuto.model.job import Job
@@ -69,6 +69,11 @@ class Future:
         """Where each job stands, by id."""
         return {job.id: row for row, job in enumerate(self.picture.jobs)}
 
+    @property
+    def etas(self) -> dict[str, Eta]:
+        """When everybody begins and is done, by id."""
+        return etas_seen(self.picture, self.seen, self.past)
+
     def fates(self, ids: Iterable[str]) -> dict[str, Fate]:
         """What becomes of these jobs, by id; who is not part of the picture is left out."""
         rows = [self.rows[id_] for id_ in ids if id_ in self.rows]
@@ -113,6 +118,12 @@ def foresee(scene: Scene, policy: Policy, past: Past, work: int) -> Future:
     """Look ahead with an amount of work (see `Reach.within`)."""
     settled = _settled(replace(scene, promises=policy.promises), policy)
     return _looked(settled, policy, past, work)
+
+
+def foresee_cheaply(scene: Scene, policy: Policy, past: Past) -> Future:
+    """Look ahead as closely as ETAs in a list are worth."""
+    taken = picture(replace(scene, promises=policy.promises))
+    return Future(taken, policy, look(taken.snapshot, policy, range(len(taken.jobs))), False, past)
 
 
 def foresee_without(future: Future, jobs: frozenset[str], work: int) -> Future:

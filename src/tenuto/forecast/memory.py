@@ -41,7 +41,7 @@ def planned_ends(memory: Any, numbers: Ints) -> Floats:
 def plan_of(memory: Any, number: int) -> tuple[Segment, ...]:
     """A job's reservation, part by part; leases reserve the size that the job asked for, told as 0 slots."""
     if isinstance(memory, Reservations):
-        return memory.of(number)
+        return tuple(part for part in memory.of(number) if part.slots)  # it may be planned to wait
     if not isinstance(memory, Leases):
         return ()
     [rows] = (memory.number == number).nonzero()

@@ -155,7 +155,7 @@ def past_of(job: Job, events: Sequence[Event], now: float) -> PastJob | LeftOut:
         return LeftOut.NO_SLOTS
     if _never_asked(job):
         return LeftOut.WAITS
-    stretches = _stretches(events, now if job.ended_at is None else job.ended_at)
+    stretches = stretches_of(events, now if job.ended_at is None else job.ended_at)
     wishes = tuple(wish for event in events if (wish := _wish(event)) is not None)
     measured = _measured(job, stretches)
     if measured is None:
@@ -252,7 +252,7 @@ def _told_by(wishes: Iterable[Wish], job: Job) -> set[Guess]:
     return {guess for guess, true in told.items() if true}
 
 
-def _stretches(events: Iterable[Event], until: float) -> tuple[Stretch, ...]:
+def stretches_of(events: Iterable[Event], until: float) -> tuple[Stretch, ...]:
     """How long it had which size; an end without a word of its slots is an end of them all the same."""
     found: list[Stretch] = []
     since, workers = 0.0, 0

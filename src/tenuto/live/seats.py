@@ -80,7 +80,7 @@ def told(change: Change, before: Job, reason: str) -> Change:
         before=allocation(before.places),
         after=allocation(change.job.places),
         reason=reason,
-        data={"workers": change.job.workers, "generation": change.job.generation},
+        data={"workers": change.job.workers, "generation": change.job.generation, "beside": True},
     )
 
 

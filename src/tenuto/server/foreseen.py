@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tenuto.forecast.contract import LAST_WRITTEN
-from tenuto.forecast.dry_run import Plan, Stretch
+from tenuto.forecast.dry_run import Plan
 from tenuto.forecast.eta import Eta
 from tenuto.forecast.future import Fate
+from tenuto.forecast.stretch import Stretch
 from tenuto.forecast.whatif import Difference
 from tenuto.server.show import moment, shown_contract
 from tenuto.server.thoughts import Thought

@@ -20,6 +20,7 @@ from tenuto.wire.replies import EtaOut, JobOut
 
 if TYPE_CHECKING:  # they load compiled kernels, which nobody shall wait for who only wants a list
     from tenuto.forecast.eta import Eta
+    from tenuto.forecast.future import Future
     from tenuto.server.scene import View
 
 LOG = logging.getLogger("tenuto.outlook")
@@ -39,6 +40,8 @@ class Seen:
     as_of: float = 0.0
     etas: Mapping[str, Eta] = field(default_factory=dict)
     """By job id."""
+    future: Future | None = None
+    """The look itself; None if there was nobody to look for."""
 
     def of(self, job: JobOut) -> EtaOut | None:
         """A job's future; None if it has none (it waits for nothing, or has ended), or nobody has looked yet."""
@@ -99,7 +102,7 @@ class Outlook:
             self._seen = foreseen(take())
         except Exception as error:  # noqa: BLE001  a policy may do anything; a list is shown all the same
             LOG.warning("when jobs will be done cannot be foreseen: %s: %s", type(error).__name__, error)
-            self._seen = replace(self._seen, etas={})
+            self._seen = replace(self._seen, etas={}, future=None)
         finally:
             with self._lock:
                 self._revision, self._looked_at = revision, self._clock()
@@ -112,7 +115,8 @@ def foreseen(view: View) -> Seen:
     """Look ahead for everybody who was answered. Where nobody was, no kernel is loaded for it."""
     if not any(job.is_planned and job.contract is not None for job in view.jobs):
         return Seen(view.now)
-    from tenuto.forecast.eta import etas
+    from tenuto.forecast.future import foresee_cheaply
 
     policy = view.rule.policy()
-    return Seen(view.now, etas(view.scene(policy), policy, past=view.past))
+    future = foresee_cheaply(view.scene(policy), policy, view.past)
+    return Seen(view.now, future.etas, future)

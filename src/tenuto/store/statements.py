@@ -36,6 +36,7 @@ _labels = tables.job_labels.c
 _attempts = tables.attempts.c
 _nodes = tables.nodes.c
 _events = tables.events.c
+_UNINDEXED_NODE, _UNINDEXED_KIND = _events.node + "", _events.kind + ""
 _records = select(_jobs.record)
 _wanted: BindParameter[Any] = bindparam("wanted")
 
@@ -165,7 +166,11 @@ def ended_jobs(after: tuple[float, int], limit: int, *, last: bool = False) -> S
 
 def event_list(query: EventQuery) -> Select[str]:
     """The records of the events that the query means; the newest first if it asks for the last ones."""
-    wanted = {_events.job: query.job, _events.node: query.node, _events.kind: query.kind}
+    wanted: dict[Any, str] = {_events.job: query.job, _events.node: query.node, _events.kind: query.kind}
+    if (
+        query.job
+    ):  # a job has few events, a kind has many: no other index than that of jobs shall be thought of
+        wanted = {_events.job: query.job, _UNINDEXED_NODE: query.node, _UNINDEXED_KIND: query.kind}
     conditions = [column == value for column, value in wanted.items() if value]
     if query.before is not None:
         conditions.append(_events.id < query.before)
