@@ -1,6 +1,7 @@
 // What browsers know and the server does not: the viewer's time zone, keys, the colours of choice.
 (() => {
   const today = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  const minute = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
   const other = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
   const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
   const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
@@ -12,12 +13,14 @@
     return relative.format(Math.round(seconds / size), unit);
   }
 
-  // <time datetime="…"> shows a clock time, with class t-ago how far away it is; the full date is its title.
+  // <time datetime="…"> shows a clock time (without seconds if it has none), with class t-ago how far away it is; the
+  // full date is its title.
   function show(time) {
-    const date = new Date(time.getAttribute("datetime"));
+    const written = time.getAttribute("datetime");
+    const date = new Date(written);
     if (isNaN(date)) return;
     const far = Math.abs(date - Date.now()) > 43200000 || date.toDateString() !== new Date().toDateString();
-    const text = time.classList.contains("t-ago") ? sinceNow(date) : (far ? other : today).format(date);
+    const text = time.classList.contains("t-ago") ? sinceNow(date) : (far ? other : /T\d\d:\d\dZ$/.test(written) ? minute : today).format(date);
     const title = `${whole.format(date)} (${sinceNow(date)})`;
     if (time.textContent !== text) time.textContent = text;
     if (time.title !== title) time.title = title;
