@@ -70,7 +70,7 @@ class Visitor:
         with self.platform.client(patience=10.0) as client:
             path = client.page()["path"]
         self.page.goto(self.url(path))
-        self.page.wait_for_selector(".t-nav")
+        self.page.wait_for_selector(".t-page")
 
     def tab(self) -> Page:
         """One more tab."""
@@ -86,7 +86,7 @@ class Visitor:
     def go(self, path: str) -> Page:
         """Look at a page; it is there when it is connected."""
         self.page.goto(self.url(path))
-        self.page.wait_for_selector(".t-nav")
+        self.page.wait_for_selector(".t-page")
         return self.page
 
     def close(self) -> None:
