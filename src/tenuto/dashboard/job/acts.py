@@ -25,7 +25,7 @@ class Acts:
     def __init__(self, ask: AsyncClient, job: JobOut) -> None:
         self._ask = ask
         self._job = job
-        with ui.row().classes("gap-1 t-acts"):
+        with ui.row().classes("items-center gap-1 t-acts"):
             self._pause = _button("Pause", "pause", self._do_pause)
             self._resume = _button("Resume", "play_arrow", self._do_resume)
             self._cancel = _button("Cancel", "cancel", self._do_cancel)

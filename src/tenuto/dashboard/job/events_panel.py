@@ -30,12 +30,13 @@ class Happened:
         self._ask = ask
         self._events = events
         with card("Events"):
-            self._table = table(
-                "Events", EVENTS, {"at": time_cell("at"), "kind": _KIND, "why": _WHY}, pagination=25
-            )
+            slots = {"at": time_cell("at"), "kind": _KIND, "why": _WHY}
+            self._table = table("Events", EVENTS, slots, wide=("actor", "node"), pagination=25)
         with card("Starts of workers"):
             slots = {"node": NODE_CELL, "started": time_cell("started"), "ended": time_cell("ended")}
-            self._starts = table("Starts of workers", STARTS, slots, pagination=25)
+            self._starts = table(
+                "Starts of workers", STARTS, slots, wide=("slot", "pid", "ended"), pagination=25
+            )
         for made in (self._table, self._starts):
             made.props[":rows-per-page-options"] = "[25, 50, 100]"
 

@@ -100,7 +100,7 @@ def where_html(job: JobOut) -> str:
         return "none"
     nodes = ", ".join(f"{len(numbers)} on {link(node_path(name), name)}" for name, numbers in places.items())
     kind = " as a guest" if job.guest else " without a GPU" if job.seats else ""
-    return f"{job.workers}: {nodes}{kind}"
+    return f"{job.workers}: {nodes}{kind}" if len(places) > 1 else f"{nodes}{kind}"
 
 
 def facts(job: JobOut) -> dict[str, str]:

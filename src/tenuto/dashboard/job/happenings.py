@@ -68,11 +68,16 @@ def event_rows(events: Sequence[EventOut]) -> list[dict[str, Any]]:
     return [
         {
             "key": one.id, "at": one.at, "kind": one.kind, "icon": _ICONS.get(one.kind, "circle"),
-            "change": " → ".join(filter(None, (one.before, one.after))), "actor": one.actor, "node": one.node,
+            "change": " → ".join(filter(None, (one.before, one.after))), "actor": _actor(one), "node": one.node,
             "why": sentence(one.reason), "phases": phases_html(one.data) if one.kind == "rescale" else "",
         }
         for one in reversed(events)
     ]  # fmt: skip
+
+
+def _actor(event: EventOut) -> str:
+    """Who did it; a worker of the job without the job's id."""
+    return event.actor.replace(f"{event.job}.", "")
 
 
 def phases_html(data: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ class Head:
     def __init__(self, ask: AsyncClient, job: JobOut) -> None:
         with card():
             with ui.row().classes("w-full items-center gap-3"):
-                self._name = ui.label().classes("t-figure t-name").props("role=heading aria-level=1")
+                self._name = ui.label().classes("t-figure t-job-name").props("role=heading aria-level=1")
                 self._state = ui.badge().props('role=status aria-label="State"').classes("t-state")
                 ui.space()
                 self._acts = Acts(ask, job)

@@ -32,8 +32,8 @@ def chart_rows(course: Course, use: Row | None, chosen: Iterable[str], seen: Win
 
 
 def _whole(sizes: Points) -> list[tuple[float, float | None]]:
-    """Sizes without holes: they are true until they change."""
-    return [point for point in sizes if point[1] is not None]
+    """Sizes without holes, which are true until they change; a mean of two sizes is neither of them."""
+    return [(at, float(round(size))) for at, size in sizes if size is not None]
 
 
 def _speed(course: Course) -> Row | None:

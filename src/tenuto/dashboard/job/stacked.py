@@ -39,7 +39,10 @@ def stacked(rows: Sequence[Row], marks: Sequence[Mark], seen: Window) -> dict[st
     return {
         "animation": False,
         "color": list(PALETTE),
-        "title": [_title("events", TOP - 2), *(_title(row.title, _top(at) - 20) for at, row in enumerate(rows))],
+        "title": [
+            _title("events", 4, TOP + 4),
+            *(_title(row.title, LEFT - 5, _top(at) - 20) for at, row in enumerate(rows)),
+        ],
         "legend": [_legend(row, _top(at) - 22) for at, row in enumerate(rows) if len(row.lines) > 1],
         "grid": [
             {"left": LEFT, "right": RIGHT, "top": TOP, "height": EVENTS},
@@ -64,10 +67,10 @@ def _top(row: int) -> int:
     return TOP + EVENTS + row * (HEIGHT + SPACE) + SPACE
 
 
-def _title(text: str, top: int) -> dict[str, Any]:
+def _title(text: str, left: int, top: int) -> dict[str, Any]:
     return {
         "text": text,
-        "left": 4,
+        "left": left,
         "top": top,
         "textStyle": {"color": GREY, "fontSize": 12, "fontWeight": "normal"},
     }
@@ -75,8 +78,8 @@ def _title(text: str, top: int) -> dict[str, Any]:
 
 def _legend(row: Row, top: int) -> dict[str, Any]:
     return {
-        "type": "scroll", "data": [_called(row, name) for name in row.lines], "top": top, "left": 150, "right": RIGHT,
-        "itemHeight": 8, "itemWidth": 14, "icon": "roundRect", "textStyle": {"color": GREY, "fontSize": 11},
+        "type": "scroll", "data": [_called(row, name) for name in row.lines],
+        "top": top, "left": LEFT + 110, "right": RIGHT, "itemHeight": 8, "itemWidth": 14, "icon": "roundRect", "textStyle": {"color": GREY, "fontSize": 11},
     }  # fmt: skip
 
 

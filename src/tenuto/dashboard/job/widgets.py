@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from typing import Any
 
 from nicegui import ui
@@ -35,13 +35,12 @@ def facts_html(facts: dict[str, str]) -> str:
     )
 
 
-def table(label: str, columns: dict[str, str], slots: dict[str, str], **options: Any) -> ui.table:
-    """A table whose cells wrap; `columns` are titles by field, `slots` templates by field."""
+def table(
+    label: str, columns: dict[str, str], slots: dict[str, str], wide: Collection[str] = (), **options: Any
+) -> ui.table:
+    """A table whose cells wrap; `columns` are titles by field, `slots` templates, `wide` not for phones."""
     made = ui.table(
-        columns=[
-            {"name": field, "label": title, "field": field, "align": "left", "sortable": False}
-            for field, title in columns.items()
-        ],
+        columns=[_column(field, title, wide=field in wide) for field, title in columns.items()],
         rows=[],
         row_key="key",
         **options,
@@ -50,6 +49,13 @@ def table(label: str, columns: dict[str, str], slots: dict[str, str], **options:
     for field, template in slots.items():
         made.add_slot(f"body-cell-{field}", f'<q-td :props="props">{template}</q-td>')
     return made
+
+
+def _column(field: str, title: str, *, wide: bool) -> dict[str, str]:
+    hidden = "t-wide" if wide else ""
+    return {
+        "name": field, "label": title, "field": field, "align": "left", "classes": hidden, "headerClasses": hidden,
+    }  # fmt: skip
 
 
 NODE_CELL = '<a v-if="props.row.node" :href="props.row.href">{{ props.row.node }}</a>'
