@@ -62,6 +62,7 @@ def admitted_chart(tellings: Sequence[Telling], zero: float | None) -> Options:
     if tellings:
         lines = {"submitted": tellings[-1]["submitted"], **lines}
     chart = _over_time(lines, {"submitted": GREY, **_colours_by_name(tellings)}, zero, step=True)
+    chart["yAxis"] |= {"minInterval": 1}
     for series in chart["series"]:
         if series["name"] == "submitted":
             series |= {"areaStyle": {"opacity": 0.14}, "lineStyle": {"width": 1, "type": "dashed"}}

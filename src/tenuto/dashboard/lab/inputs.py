@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tenuto.client.asynchronous import AsyncClient
-from tenuto.dashboard.lab.offers import MOST_BYTES, OWN, OWN_CLUSTER, UPLOAD, Wish, stem
+from tenuto.dashboard.lab.offers import MOST_BYTES, OWN, OWN_CLUSTER, UPLOAD, Wish, kept_as
 from tenuto.errors import InputInvalid
 from tenuto.lab.orders import PAST_JOBS
 
@@ -46,7 +46,7 @@ class Inputs:
                     f"the file is larger than {MOST_BYTES / 1e6:.0f} MB",
                     remedy="Add it on the server with tenuto trace add, and choose it by its name",
                 )
-            await self.uploaded.save(inputs / f"{stem(self.uploaded.name)}.csv")
+            await self.uploaded.save(inputs / kept_as(self.uploaded.name))
         if wish.cluster == OWN:
             nodes = {node.name: node.total async for node in self._ask.nodes()}
             await asyncio.to_thread((inputs / OWN_CLUSTER).write_text, cluster_text(nodes), "utf-8")
@@ -60,6 +60,10 @@ class Inputs:
             jobs.append(job.model_dump_json())
             if len(jobs) == MOST_PAST:
                 break
+        if not jobs:
+            raise InputInvalid(
+                "no job was submitted in that time", remedy="Choose a longer one, or another trace"
+            )
         time = await self._ask.history_cluster(since=since)
         await asyncio.to_thread(path.write_text, past_text(jobs, time.model_dump_json()), "utf-8")
 

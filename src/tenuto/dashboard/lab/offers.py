@@ -12,14 +12,14 @@ from math import isfinite
 from tenuto.errors import InputInvalid
 from tenuto.lab.figures.catalogue import FIGURES
 from tenuto.lab.figures.sources import PublicTrace
-from tenuto.lab.orders import FigureOrder, ReplayOrder
+from tenuto.lab.orders import INPUTS, FigureOrder, ReplayOrder
 from tenuto.model.snapshot import Placement
 from tenuto.plugins import all_policies, lack
 from tenuto.sim.data_home import home
 from tenuto.sim.library import Entry, Library, bundled
 
 UPLOAD = "upload"
-PAST: Mapping[str, str] = {"30d": "our own last month", "7d": "our own last week", "1d": "our own last day"}
+PAST: Mapping[str, str] = {"30d": "Our own last month", "7d": "Our own last week", "1d": "Our own last day"}
 """How far back the platform's own history can be replayed, as the API takes it."""
 OWN, NAMED, OF_THE_TIME = "own", "named", "of-the-time"
 """Which cluster: that of now, one by its name, or the one that was there."""
@@ -31,6 +31,7 @@ SEMANTICS: Mapping[str, str] = {
     "artifact-2022": "the reference's of 2022",
 }
 ALL = "all"
+OWN_CLUSTER = "our-nodes.yaml"
 MOST_BYTES = 20_000_000
 """Of a trace that is uploaded."""
 _CLUSTER = re.compile(r"\w{1,40}")
@@ -121,10 +122,18 @@ class Wish:
 
     @property
     def title(self) -> str:
-        """What is replayed, where and how, in a few words."""
+        """What is replayed, and where, in a few words."""
         what = PAST.get(self.trace, stem(self.file) if self.trace == UPLOAD else self.trace)
         where = {OWN: "our nodes", OF_THE_TIME: "the nodes of that time"}.get(self.cluster, self.cluster_name)
-        return f"{what} on {where}" + (f", {SEMANTICS[self.compat]} semantics" if self.compat else "")
+        return f"{what} on {where}"
+
+    @property
+    def rules(self) -> str:
+        """By which rules, in a few words."""
+        if self.is_past:
+            return "by the rules of the platform"
+        semantics = f", {SEMANTICS[self.compat]} semantics" if self.compat else ""
+        return f"slot {self.slot:g} s, placement {self.placement}, profiles {self.profiles}{semantics}"
 
     def order(self, offers: Offers) -> ReplayOrder:
         """Check it as far as a form can be checked, and write it as an order; files are those of `inputs`."""
@@ -142,7 +151,7 @@ class Wish:
         if self.slot is None or not isfinite(self.slot) or self.slot < 0:
             raise InputInvalid("the slot is no number of seconds", remedy="Write 60, or another number")
         return ReplayOrder(
-            trace=f"inputs/{stem(self.file)}.csv" if self.trace == UPLOAD else self.trace,
+            trace=f"{INPUTS}/{kept_as(self.file)}" if self.trace == UPLOAD else self.trace,
             policies=(ALL,) if everybody else chosen,
             cluster=self._cluster(),
             profiles=self.profiles if self.profiles in PROFILES else PROFILES[0],
@@ -155,7 +164,7 @@ class Wish:
         if self.cluster == OF_THE_TIME and self.is_past:
             return ""
         if self.cluster == OWN:
-            return f"inputs/{OWN_CLUSTER}"
+            return f"{INPUTS}/{OWN_CLUSTER}"
         name = self.cluster_name.strip()
         if not _CLUSTER.fullmatch(name):  # a path would be one of the server's
             raise InputInvalid(
@@ -165,7 +174,9 @@ class Wish:
         return name
 
 
-OWN_CLUSTER = "our-nodes.yaml"
+def kept_as(file: str) -> str:
+    """The name under which an uploaded file is kept; what it ends in tells how it is read."""
+    return stem(file) + (".txt" if file.lower().endswith(".txt") else ".csv")
 
 
 def stem(file: str) -> str:

@@ -46,6 +46,8 @@ class Run:
     """The figure that is drawn; nothing if a trace is replayed."""
     user: str
     created: float
+    rules: str = ""
+    """By which it is replayed, in a few words."""
     state: State = State.WAITING
     started: float | None = None
     ended: float | None = None

@@ -71,7 +71,9 @@ class LabRuns:
         """Where its files lie."""
         return self._directory / self.get(run).id
 
-    async def begin(self, order: ReplayOrder | FigureOrder, title: str, user: str, fill: Fill) -> Run:
+    async def begin(
+        self, order: ReplayOrder | FigureOrder, user: str, fill: Fill, *, title: str, rules: str = ""
+    ) -> Run:
         """Check an order and put it in line; if it is refused, nothing stays behind."""
         self._room()
         now = self._clock()
@@ -86,7 +88,7 @@ class LabRuns:
         except BaseException:
             await asyncio.to_thread(shutil.rmtree, directory, ignore_errors=True)
             raise
-        run = Run(id=name, title=title, figure=figure, user=user, created=now)
+        run = Run(id=name, title=title, figure=figure, user=user, created=now, rules=rules)
         await self._keep(replace(run, cells=ready.get("cells", 0), remarks=tuple(ready.get("remarks", ()))))
         await self._forget_old()
         self._work()

@@ -121,6 +121,7 @@ class LabPage:
         with ui.row().classes("w-full items-center gap-3 no-wrap"):
             button = ui.button("Draw", on_click=lambda: self._draw_figure(offer))
             button.props(f'outline dense no-caps padding="2px 12px" aria-label="Draw figure {offer.name}"')
+            button.classes("flex-none")
             button.set_enabled(offer.possible)
             with ui.column().classes("gap-0"):
                 ui.label(offer.title)
@@ -137,8 +138,8 @@ class LabPage:
         order = figure_order(
             name, str(self._semantics.value), without_pollux=bool(self._without.value), offers=self._offers
         )
-        title = f"Figure {name}" + (f", {SEMANTICS[order.compat]} semantics" if order.compat else "")
-        return (await self._runs.begin(order, title, self._user, _nothing)).id
+        rules = f"{SEMANTICS[order.compat or '']} semantics"
+        return (await self._runs.begin(order, self._user, _nothing, title=f"Figure {name}", rules=rules)).id
 
 
 async def _nothing(_: object) -> None:

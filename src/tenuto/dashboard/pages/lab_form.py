@@ -54,12 +54,12 @@ class LabForm:
                 self._busy.set_visibility(False)
             self._trouble = ui.label().classes("t-bad").props("role=alert").style("white-space: pre-wrap")
         self._another_trace()
+        self._complain("")
 
     def _build_trace(self) -> None:
         library = {entry.name: f"{entry.name} ({entry.jobs:,} jobs)" for entry in self._offers.traces}
-        own = {since: name[0].upper() + name[1:] for since, name in PAST.items()}
         with ui.column().classes("gap-2"):
-            choice = ui.select({**library, **own, UPLOAD: "A CSV file of yours"}, label="Trace").classes(
+            choice = ui.select({**library, **PAST, UPLOAD: "A CSV file of yours"}, label="Trace").classes(
                 "w-64"
             )
             choice.set_value(self._wish.trace)
@@ -139,17 +139,22 @@ class LabForm:
         self._file.reset()
         self._name.set_text(f"{event.file.name}, {size(event.file.size())}")
 
+    def _complain(self, trouble: str) -> None:
+        self._trouble.set_text(trouble)
+        self._trouble.set_visibility(bool(trouble))
+
     async def _begin(self) -> None:
-        self._trouble.set_text("")
+        self._complain("")
         self._start.disable()
         self._busy.set_visibility(True)
         try:
             wish = replace(self._wish, policies=set(self._wish.policies))
             order = wish.order(self._offers)
-            run = await self._runs.begin(order, wish.title, self._user, partial(self._inputs.fill, wish))
+            fill = partial(self._inputs.fill, wish)
+            run = await self._runs.begin(order, self._user, fill, title=wish.title, rules=wish.rules)
             ui.navigate.to(f"/lab/{run.id}")
         except TenutoError as error:
-            self._trouble.set_text(str(error))
+            self._complain(str(error))
         finally:
             self._busy.set_visibility(False)
             self._start.enable()
