@@ -18,7 +18,7 @@ def efficiency_chart(numbers: NumbersOut, span: Span, now: float) -> dict[str, A
         for (at, used), (_, slots) in zip(column["slots_used"], column["slots"], strict=True)
     ]
     efficiency = [(at, None if value is None else 100 * value) for at, value in column["efficiency"]]
-    lines = {"efficiency": efficiency, "slots used": used}
+    lines = {"slots used": used, "efficiency": efficiency}
     return time_chart(lines, unit="%", most=100.0, since=now - span.seconds, until=now)
 
 

@@ -26,7 +26,8 @@ def what(event: EventOut) -> str:
     """The gist of it in a few words, without whom it is about."""
     if event.before and event.after:
         return f"{event.kind}: {event.before} → {event.after}"
-    return f"{event.kind}: {event.after or event.before}" if event.after or event.before else event.kind
+    told = event.after or event.before
+    return f"{event.kind}: {told}" if told and told != event.kind else event.kind
 
 
 def _line(event: EventOut, names: Mapping[str, str], about: str) -> str:

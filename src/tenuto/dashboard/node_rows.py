@@ -13,18 +13,21 @@ OLD = 30.0
 """Seconds after which what was sampled is no news any more."""
 _LARGEST_FIRST = frozenset({"slots", "jobs", "cpu", "ram", "received", "sent", "gpu", "vram"})
 """Orders of the server that begin with the largest."""
-COLUMNS: tuple[dict[str, Any], ...] = (
-    {"name": "name", "label": "Node", "field": "name", "align": "left", "sortable": True},
-    {"name": "state", "label": "State", "field": "state", "align": "left", "sortable": True},
-    {"name": "slots", "label": "Slots used", "field": "slots", "align": "right", "sortable": True},
-    {"name": "jobs", "label": "Jobs", "field": "jobs", "align": "right", "sortable": True},
-    {"name": "cpu", "label": "CPU", "field": "cpu", "align": "right", "sortable": True},
-    {"name": "ram", "label": "RAM used", "field": "ram", "align": "right", "sortable": True},
-    {"name": "received", "label": "Net in", "field": "received", "align": "right", "sortable": True},
-    {"name": "sent", "label": "Net out", "field": "sent", "align": "right", "sortable": True},
-    {"name": "gpu", "label": "GPU", "field": "gpu", "align": "right", "sortable": True},
-    {"name": "vram", "label": "GPU memory free", "field": "vram", "align": "right", "sortable": True},
-    {"name": "act", "label": "", "field": "act", "align": "right"},
+_ON_A_PHONE = frozenset({"name", "state", "slots", "cpu", "gpu", "act"})
+_LABELS = {
+    "name": "Node", "state": "State", "slots": "Slots used", "jobs": "Jobs", "cpu": "CPU", "ram": "RAM used",
+    "received": "Net in", "sent": "Net out", "gpu": "GPU", "vram": "GPU memory free", "act": "",
+}  # fmt: skip
+COLUMNS: tuple[dict[str, Any], ...] = tuple(
+    {
+        "name": name,
+        "label": label,
+        "field": name,
+        "align": "left" if name in ("name", "state") else "right",
+        "sortable": name != "act",
+    }
+    | ({} if name in _ON_A_PHONE else {"classes": "t-wide", "headerClasses": "t-wide"})
+    for name, label in _LABELS.items()
 )
 
 

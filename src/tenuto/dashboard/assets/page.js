@@ -48,6 +48,27 @@
   };
   if (colours) window.addEventListener("load", () => setTimeout(settle, 0));
 
+  // Bytes on the axes and in the tooltips of charts.
+  window.tenutoBytes = (count) => {
+    const power = Math.min(Math.floor(Math.log10(Math.max(Math.abs(count ?? 0), 1)) / 3), 4);
+    return count == null ? "\u2013" : `${+(count / 1000 ** power).toPrecision(3)} ${["B", "KB", "MB", "GB", "TB"][power]}`;
+  };
+
+  // A chart over time goes on: points of each line by its name; what they begin before gives way to them. All in milliseconds.
+  window.tenutoGrow = (id, lines, since, until, missing) => {
+    const chart = window.getElement(id)?.chart;
+    if (!chart) return;
+    const series = chart.getOption().series.map((line) => {
+      const fresh = lines[line.name] ?? [];
+      const first = fresh[0]?.[0] ?? Infinity;
+      const kept = line.data.filter(([at]) => at >= since && at < first);
+      const last = kept.at(-1)?.[0];
+      const gap = fresh.length && last < first - missing ? [[last + 1, null]] : [];
+      return { data: [...kept, ...gap, ...fresh], showSymbol: false };
+    });
+    chart.setOption({ xAxis: { min: since, max: until }, series });
+  };
+
   // Keys: g and a letter go to a page, / to the search, ? tells all of them.
   let before = "";
   document.addEventListener("keydown", (event) => {
