@@ -57,12 +57,14 @@ class LogReader:
 
     async def _skip_to_end(self, worker: WorkerId, upto: int) -> None:
         """A worker that prints very much is shown from its end on."""
-        told = await self.ask.log_parts(self.job, **_query(worker), tail=MOST_LINES, limit=TAIL)
+        told = await self.ask.log_parts(self.job, **_query(worker), tail=MOST_LINES // 2, limit=TAIL)
         for part in told.parts:
-            if part.offset > upto:
-                left_out = f"{part.offset - upto:,} bytes are left out; the download has them"
-                self.printed.leave_out(named(worker), left_out)
-                self._take(part)
+            if part.offset <= upto:
+                await self._read_on(worker)
+                continue
+            left_out = f"{part.offset - upto:,} bytes are left out; the download has them"
+            self.printed.leave_out(named(worker), left_out)
+            self._take(part)
 
     def _take(self, part: LogPart) -> None:
         worker = WorkerId.parse(part.worker)

@@ -79,7 +79,8 @@ def _title(text: str, left: int, top: int) -> dict[str, Any]:
 def _legend(row: Row, top: int) -> dict[str, Any]:
     return {
         "type": "scroll", "data": [_called(row, name) for name in row.lines],
-        "top": top, "left": LEFT + 110, "right": RIGHT, "itemHeight": 8, "itemWidth": 14, "icon": "roundRect", "textStyle": {"color": GREY, "fontSize": 11},
+        "top": top, "left": LEFT + 110, "right": RIGHT,
+        "itemHeight": 8, "itemWidth": 14, "icon": "roundRect", "textStyle": {"color": GREY, "fontSize": 11},
     }  # fmt: skip
 
 
