@@ -182,4 +182,4 @@ def _finish(fate: FateOut | None) -> str:
 def fact_rows(facts: Iterable[tuple[str, str]]) -> str:
     """HTML: a small table of facts, whose values are HTML already."""
     rows = "".join(f"<tr><th>{escape(name)}</th><td>{value}</td></tr>" for name, value in facts)
-    return f'<table class="t-plain">{rows}</table>'
+    return f'<table class="t-answer">{rows}</table>'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -27,6 +27,7 @@ from tenuto.wire.replies import JobOut
 
 SOON, LATER = 1.5, 20.0
 """Seconds after which somebody who waits for an answer wants to know why, and then again."""
+Accept = Callable[[Offer], Awaitable[None]]
 
 
 def add(site: Site) -> None:
@@ -246,7 +247,7 @@ class Submit:
             made = await self._ask.resubmit(declined, key=uuid.uuid4().hex, **offer.edit)
             await self._tell_verdict(made)
 
-    def _show(self, told: Told, title: str, accept: Any) -> None:
+    def _show(self, told: Told, title: str, accept: Accept) -> None:
         self._answer.clear()
         with self._answer, card(title):
             ui.label(told.headline).classes(f"t-figure t-word t-{told.tone}")
@@ -255,8 +256,13 @@ class Submit:
             ui.html(fact_rows(told.facts.items()), sanitize=False)
             with ui.row().classes("gap-2"):
                 for offer in told.offers:
-                    with ui.button(on_click=lambda _, offer=offer: accept(offer)).props("outline no-caps"):
+                    with ui.button(on_click=lambda _, offer=offer: self._take(accept, offer)) as button:
                         ui.html(offer.label, sanitize=False)
+                    button.props("outline no-caps")
+
+    async def _take(self, accept: Accept, offer: Offer) -> None:
+        with self._answer:  # the button itself goes when the next answer comes
+            await accept(offer)
 
 
 def _show_moved(lines: str, remarks: list[str]) -> None:
