@@ -199,12 +199,12 @@ class _Watching:
 def explained(error: TenutoError, directory: Path) -> str:
     """What went wrong, as somebody sees it who did not write the files: their own are named as they named them."""
     if isinstance(error, CellsFailed):
-        return "; ".join(f"{name}: {reason}" for name, reason in error.reasons.items())
-    if isinstance(error, InputInvalid) and error.place is not None:
-        if Path(error.place.file).name == EXPERIMENT:
-            return f"{error.problem}. {error.remedy}"
-        return str(error).replace(f"{directory / INPUTS}{os.sep}", "")
-    return str(error)
+        said = "; ".join(f"{name}: {reason}" for name, reason in error.reasons.items())
+    elif isinstance(error, InputInvalid) and error.place and Path(error.place.file).name == EXPERIMENT:
+        said = f"{error.problem}. {error.remedy}"
+    else:
+        said = str(error)
+    return said.replace(f"{directory / INPUTS}{os.sep}", "")
 
 
 def main(verb: str, directory: Path, parent: int) -> int:

@@ -124,7 +124,9 @@ class Wish:
     def title(self) -> str:
         """What is replayed, and where, in a few words."""
         what = PAST.get(self.trace, stem(self.file) if self.trace == UPLOAD else self.trace)
-        where = {OWN: "our nodes", OF_THE_TIME: "the nodes of that time"}.get(self.cluster, self.cluster_name)
+        where = {OWN: "our nodes", OF_THE_TIME: "the nodes of that time"}.get(
+            self.cluster, self.cluster_name.strip()
+        )
         return f"{what} on {where}"
 
     @property

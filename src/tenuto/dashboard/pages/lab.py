@@ -53,7 +53,7 @@ def add(site: Site) -> None:
     async def lab(request: Request) -> None:
         user = request.state.visitor.user
         live = Live(site.news)
-        offers = await asyncio.to_thread(look_around)
+        offers = await site.once("lab offers", lambda: asyncio.to_thread(look_around), 10.0)
         with frame("Lab", "/lab", user):
             if offers.trouble:
                 ui.label(offers.trouble).classes("t-bad")
