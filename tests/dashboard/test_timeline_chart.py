@@ -38,7 +38,7 @@ def a_stretch(begin: float, end: float | None, slots: int) -> StretchOut:
 
 
 def a_job(name: str = "학습", **known: object) -> TimelineJob:
-    plain = {
+    plain: dict[str, object] = {
         "id": f"id of {name}", "name": name, "owner": "Łucja", "state": "running", "submitted_at": rfc3339(NOW - 900.0),
         "ended_at": None, "deadline": None, "promised": None, "promise": "none", "finish": None, "past": [],
         "foreseen": [], "reserved": [],

@@ -119,6 +119,10 @@ class Calls(ABC, Generic[R]):
         """One page of events, oldest first."""
         return self._get("/events", query)
 
+    def scaling(self, **query: Any) -> R:
+        """One page of who changed which job's workers, newest first."""
+        return self._get("/scaling", query)
+
     def nodes(self, **query: Any) -> R:
         """One page of nodes, in the order in which they joined; 500 if nothing is said."""
         return self._get("/nodes", query)

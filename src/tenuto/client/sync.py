@@ -227,6 +227,10 @@ class Client:
         told = self._run(asked(self._line, ask))
         return [read(wire.EventOut, one) for one in told["items"]]
 
+    def scaling(self, **query: Any) -> wire.ScalingLogOut:
+        """One page of who changed which job's workers, newest first; `next` is the `cursor` of older ones."""
+        return self._one(wire.ScalingLogOut, ASKS.scaling(**query))
+
     def stream(
         self, *topics: Literal["jobs", "nodes", "cluster", "logs"], job: JobRef = "", after: int | None = None
     ) -> Iterator[Heard]:

@@ -31,6 +31,7 @@ from tenuto.wire.replies import (
     PolicyOut,
 )
 from tenuto.wire.report import ReportOut
+from tenuto.wire.scaling import ScalingLogOut
 from tenuto.wire.series import NumbersOut, SubjectOut
 from tenuto.wire.shadows import ShadowsOut
 from tenuto.wire.timeline import TimelineOut
@@ -64,6 +65,7 @@ __all__ = [
     "PolicyOut",
     "ReadyOut",
     "ReportOut",
+    "ScalingLogOut",
     "ServerLogOut",
     "SettingOut",
     "SettingsOut",

@@ -67,7 +67,8 @@ class Change:
             raise NoSuchStep(f"job {self.job.id}: there is no way from {old} to {phase} ({why})")
         if phase in ENDED and change.job.ended_at is None:
             change = change.put(ended_at=self.at)
-        return change.tell("phase", actor=actor, before=old.value, after=phase.value, reason=message)
+        told = {"before": old.value, "after": phase.value, "reason": message, "data": {"why": why}}
+        return change.tell("phase", actor=actor, **told)
 
     def take(
         self, places: Mapping[str, tuple[int, ...]], speed: float, ready_at: float, *, beside: bool = False

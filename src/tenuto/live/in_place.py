@@ -171,7 +171,7 @@ def _go_on(change: Change, gone: Mapping[Member, _Gone], sight: Sight, schedulin
     place = Place(slots, speed, change.at + scheduling.rescale_cost, staying, beside=bool(job.seats))
     change = begin(change, place, sight.nodes, sight.seen)
     change = change.move(P.RESCALING, first.why, f"{first.what}; goes on with {counted(len(staying))}")
-    return change if slots == job.places else _told_size(change, job, first.what)
+    return change if slots == job.places else _told_size(change, job, first)
 
 
 def _told_losses(change: Change, gone: Mapping[Member, _Gone]) -> Change:
@@ -181,14 +181,15 @@ def _told_losses(change: Change, gone: Mapping[Member, _Gone]) -> Change:
     return change
 
 
-def _told_size(change: Change, before: Job, reason: str) -> Change:
+def _told_size(change: Change, before: Job, gone: _Gone) -> Change:
     job = change.job
+    data = {"workers": job.workers, "generation": job.generation, "why": gone.why}
     return change.tell(
         "scaled",
         before=allocation(before.places),
         after=allocation(job.places),
-        reason=reason,
-        data={"workers": job.workers, "generation": job.generation},
+        reason=gone.what,
+        data={**data, "beside": True} if job.seats else data,
     )
 
 

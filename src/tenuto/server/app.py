@@ -30,6 +30,7 @@ from tenuto.server import (
     prometheus,
     report,
     scale,
+    scaling,
     series,
     shadows,
     stream,
@@ -98,6 +99,7 @@ def create_app(
     about_the_whole = (
         stream,
         events,
+        scaling,
         nodes,
         checks,
         operations,
