@@ -38,7 +38,7 @@ def ratio_chart(tellings: Sequence[Telling]) -> Options:
         "animation": False,
         "grid": {"left": 8, "right": 46, "top": 8, "bottom": 8, "containLabel": True},
         "tooltip": {"trigger": "item", "confine": True},
-        "xAxis": {"type": "value", "min": 0, "max": 100, "splitNumber": 4,
+        "xAxis": {"type": "value", "min": 0, "max": 100, "interval": 25,
                   "axisLabel": {"color": GREY, "formatter": "{value} %", "hideOverlap": True},
                   "splitLine": {"lineStyle": {"color": LINE}}},
         "yAxis": {"type": "category", "inverse": True, "data": [telling["name"] for telling in tellings],
