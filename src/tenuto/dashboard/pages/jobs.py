@@ -63,6 +63,8 @@ SLOTS = {
         <span v-else-if="props.row.eta" class="t-muted">about <time :datetime="props.row.eta"></time></span></q-td>""",
     "submitted": """<q-td :props="props"><time :datetime="props.row.submitted"></time></q-td>""",
 }
+SELECT = """<q-checkbox v-model="props.selected" dense :aria-label="'Select ' + props.row.name" />"""
+SELECT_ALL = """<q-checkbox v-model="props.selected" dense aria-label="Select all of this page" />"""
 
 
 def add(site: Site) -> None:
@@ -147,8 +149,12 @@ class Jobs:
             pagination=self._pagination(0),
             on_select=self._selection_changed,
         )
-        table.props(f':rows-per-page-options="{list(ROWS)}" binary-state-sort flat wrap-cells dense')
+        table.props(
+            f':rows-per-page-options="{list(ROWS)}" binary-state-sort flat wrap-cells dense color=primary'
+        )
         table.classes("w-full t-jobs")
+        table.add_slot("header-selection", SELECT_ALL)
+        table.add_slot("body-selection", SELECT)
         for name, template in SLOTS.items():
             table.add_slot(f"body-cell-{name}", template)
         table.on("request", self._turned)

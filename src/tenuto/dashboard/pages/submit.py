@@ -112,6 +112,7 @@ class Submit:
         self._checked()
 
     def _text_changed(self) -> None:
+        self._key = ""  # it is another job now
         if self._following:
             self._follow()
 
