@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -209,6 +209,20 @@ async def test_scripts_and_styles_are_for_everybody_and_other_files_are_not(stre
     assert (await street.browser.get("/_nicegui/some.js")).text == "/_nicegui/some.js for anybody"
     for name in ("../house.py", "%2e%2e/house.py", "nothing.css", "page.py", ""):
         assert (await street.browser.get(f"/page/{name}")).status_code in (404, 303)
+
+
+@story
+async def test_only_visitors_hand_files_in_and_none_without_end(street: Street) -> None:
+    assert (await street.browser.post("/_nicegui/client/1/upload/2", content=b"x")).status_code == 303
+    await street.log_in()
+    assert (await street.browser.post("/_nicegui/client/1/upload/2", content=b"x")).status_code == 200
+
+    async def endless() -> AsyncIterator[bytes]:
+        yield b"x"
+
+    assert (await street.browser.post("/_nicegui/client/1/upload/2", content=endless())).status_code == 413
+    huge = {"Content-Length": str(1 << 40)}
+    assert (await street.browser.post("/_nicegui/client/1/upload/2", headers=huge)).status_code == 413
 
 
 @story

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import html
 import logging
+import math
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -42,6 +43,8 @@ PAGE_HEADERS = {
     ),
 }
 _LONGEST_FORM = 4096
+_LARGEST_UPLOAD = 64 << 20
+"""Bytes; what a page takes may be less."""
 _FILES = Path(__file__).parent / "assets"
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
@@ -91,11 +94,14 @@ class House:
         if path.startswith(ASSETS):
             return _asset(path.removeprefix(ASSETS))
         self._begin_to_open()  # while whoever logs in types
-        if scope["method"] not in ("GET", "HEAD") and not comes_from_here(scope):
+        reads = scope["method"] in ("GET", "HEAD")
+        if not reads and not comes_from_here(scope):
             return HTMLResponse("This request comes from another page.", 403)
+        if not reads and _length(scope) > _LARGEST_UPLOAD:
+            return HTMLResponse("That is too much.", 413)
         if path in ("/login", "/logout", "/enter"):
             return await self._at_the_door(Request(scope, receive), path)
-        if not path.startswith(OPEN_TO_ALL):
+        if not (reads and path.startswith(OPEN_TO_ALL)):
             token = await run_in_threadpool(self._visitors.who, scope)
             if token is None:
                 wanted = path + (
@@ -171,6 +177,12 @@ async def _form(request: Request) -> dict[str, str]:
         if len(body) > _LONGEST_FORM:
             return {}
     return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
+
+
+def _length(scope: Scope) -> float:
+    """Of a body, as it is announced; one that is not may be of any length."""
+    announced = Headers(scope=scope).get("content-length", "")
+    return int(announced[:20]) if announced.isdigit() else math.inf
 
 
 def _inner(path: str) -> str:
