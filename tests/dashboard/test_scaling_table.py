@@ -15,7 +15,8 @@ from tenuto.wire.scaling import ScalingOut
 def a_change(**told: object) -> ScalingOut:
     plain: dict[str, object] = {
         "id": 7, "at": "2026-11-16T09:30:00.000Z", "job": "k4m2x9w7pq", "name": "학습", "change": "grow",
-        "by": "policy", "who": "policy:elasticflow", "before": "node-0:1", "after": "node-0:1,node-1:2", "workers_before": 1,
+        "by": "policy", "who": "policy:elasticflow", "before": "node-0:1", "after": "node-0:1,node-1:2",
+        "workers_before": 1,
         "workers_after": 3, "reason": "chosen by the policy",
     }  # fmt: skip
     return ScalingOut.model_validate({**plain, **told})
