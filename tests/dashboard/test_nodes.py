@@ -105,6 +105,11 @@ def test_six_gpus_have_three_charts_with_six_lines_that_follow_the_driver(
     )
     until(page, "last[0][5] === null && last[0][4] === 77")
 
+    (sampler,) = [one for one in machine.processes() if "tenuto.monitor.sampler" in " ".join(one.cmdline())]
+    sampler.kill()
+    expect(page.get_by_text("the sampler was killed by SIGKILL").first).to_be_visible(timeout=PATIENCE)
+    until(page, "charts[0][0].markArea.data.length === 1")
+
     page.get_by_role("button", name="7 days").click()
     until(page, "charts.every(chart => chart.length === 6 && chart[0].data.length < 340)")
     visitor.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nicegui import ui
@@ -25,13 +25,16 @@ class GrowingChart:
         self._chart.options.update(options)
         self._chart.update()
 
-    def grow(self, lines: Mapping[str, list[list[float | None]]], span: Span, until: float) -> bool:
-        """Add points; false if there are lines that it has not, and it has to be drawn whole."""
+    def grow(
+        self, lines: Mapping[str, list[list[float | None]]], gaps: Sequence[Any], span: Span, until: float
+    ) -> bool:
+        """Add points; `gaps` are all that are in view. False if it has not all lines, and has to be drawn whole."""
         if not lines.keys() <= self._lines:
             return False
         since = round((until - span.seconds) * 1000)
-        told = json.dumps(lines, ensure_ascii=True, separators=(",", ":"))
-        ui.run_javascript(
-            f"window.tenutoGrow({self._chart.id},{told},{since},{round(until * 1000)},{MISSING * span.step * 1000:g})"
-        )
+        arguments = (
+            self._chart.id, lines, since, round(until * 1000), MISSING * span.step * 1000, gaps,
+        )  # fmt: skip
+        told = json.dumps(arguments, separators=(",", ":"))
+        ui.run_javascript(f"window.tenutoGrow(...{told})")
         return True

@@ -139,11 +139,16 @@ def _marked(gaps: Sequence[GapOut]) -> dict[str, Any]:
         "itemStyle": {"color": GREY, "opacity": 0.15},
         "label": {"show": False},
         "emphasis": {"label": {"show": True, "color": GREY}},
-        "data": [
-            [{"xAxis": round(gap.since * 1000), "name": gap.why}, {"xAxis": round(gap.until * 1000)}]
-            for gap in gaps[-MOST_GAPS:]
-        ],
+        "data": stretches(gaps[-MOST_GAPS:]),
     }
+
+
+def stretches(gaps: Sequence[GapOut]) -> list[list[dict[str, Any]]]:
+    """Gaps as charts mark them."""
+    return [
+        [{"xAxis": round(gap.since * 1000), "name": gap.why}, {"xAxis": round(gap.until * 1000)}]
+        for gap in gaps
+    ]
 
 
 def _parts(numbers: NumbersOut, prefix: str, *, exactly: bool = False) -> list[ColumnsOut]:

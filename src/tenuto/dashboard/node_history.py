@@ -19,6 +19,7 @@ from tenuto.dashboard.node_charts import (
     last_moment,
     options,
     query_of,
+    stretches,
 )
 from tenuto.dashboard.node_text import gap_lines
 from tenuto.dashboard.over_time import BY_LABEL, Span
@@ -71,20 +72,25 @@ class NodeHistory:
         span = self._span
         numbers = await self._told(span, self._last)
         now = _now(numbers)
+        gaps = stretches(self._gaps_with(numbers, now))
         grown = [
-            drawn.grow(additions(chart, numbers, span), span, now) for chart, drawn in self._charts.items()
+            drawn.grow(additions(chart, numbers, span), gaps, span, now)
+            for chart, drawn in self._charts.items()
         ]
         if not all(grown):
             return await self.draw()
         self._went_on(numbers, now)
         return None
 
+    def _gaps_with(self, numbers: NumbersOut, now: float) -> list[GapOut]:
+        """All gaps that are in view, those that are new with them."""
+        self._gaps |= {gap.since: gap for gap in numbers.gaps}
+        return gaps_between(list(self._gaps.values()), now - self._span.seconds, now)
+
     def _went_on(self, numbers: NumbersOut, now: float) -> None:
         self._last = last_moment(numbers) or self._last
         self._due = asyncio.get_running_loop().time() + min(self._span.step, LONGEST_PAUSE)
-        self._gaps |= {gap.since: gap for gap in numbers.gaps}
-        seen = gaps_between(list(self._gaps.values()), now - self._span.seconds, now)
-        self._missing.set_content(gap_lines(seen))
+        self._missing.set_content(gap_lines(self._gaps_with(numbers, now)))
 
     async def _told(self, span: Span, since: float | None) -> NumbersOut:
         query = query_of(self._node, span, since)

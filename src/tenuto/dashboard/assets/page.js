@@ -55,7 +55,7 @@
   };
 
   // A chart over time goes on: points of each line by its name; what they begin before gives way to them. All in milliseconds.
-  window.tenutoGrow = (id, lines, since, until, missing) => {
+  window.tenutoGrow = (id, lines, since, until, missing, gaps) => {
     const chart = window.getElement(id)?.chart;
     if (!chart) return;
     const series = chart.getOption().series.map((line) => {
@@ -66,6 +66,7 @@
       const gap = fresh.length && last < first - missing ? [[last + 1, null]] : [];
       return { data: [...kept, ...gap, ...fresh], showSymbol: false };
     });
+    if (series.length) series[0].markArea = { data: gaps };
     chart.setOption({ xAxis: { min: since, max: until }, series });
   };
 

@@ -96,7 +96,11 @@ class NodePage:
 
     async def draw_node(self) -> None:
         """Its state, and who holds its slots."""
-        node = await self._site.once(("node", self._node), lambda: self._ask.node(self._node))
+        try:
+            node = await self._site.once(("node", self._node), lambda: self._ask.node(self._node))
+        except NotFound:
+            self._about.set_content('<div class="t-figure t-word t-bad">forgotten</div>')
+            return
         names = await self._names.of(self._ask, node.jobs)
         self._about.set_content(about(node))
         self._slots.set_content(slots(node, names))

@@ -41,7 +41,7 @@ def add(site: Site) -> None:
         with frame("Overview", "/", request.state.visitor.user):
             page = Overview(site, request, names)
         await asyncio.gather(page.draw_figures(), page.draw_map(), page.draw_events(), page.draw_charts())
-        live.part(page.draw_figures, every=15.0)
+        live.part(page.draw_figures, least=1.0, every=15.0)
         live.part(page.draw_map, least=1.0)
         live.part(page.draw_events)
         live.part(page.draw_charts, wants=lambda _: False, every=CHARTS_EVERY)
