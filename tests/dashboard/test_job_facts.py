@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tests.dashboard.job_values import a_job, an_attempt, an_event
 
 from tenuto.dashboard.job import facts
+from tenuto.dashboard.job.explaining import explained
 from tenuto.dashboard.job.happenings import MOST_MARKS, event_rows, marks, phases_html
-from tenuto.dashboard.job.words_panel import explained
 from tenuto.dashboard.wording import sentence
 from tenuto.wire.questions import ExplainOut
 
 LATER = "2026-11-16T18:00:00.000Z"
-CONTRACT = {
+CONTRACT: dict[str, Any] = {
     "reply": "admitted", "why": "", "message": "admitted", "answered_at": LATER, "promised": LATER, "expected": None,
     "share": 1, "firm_at": None, "offers": {},
 }  # fmt: skip

@@ -28,7 +28,7 @@ class Overview:
             with card("About"):
                 self._facts = ui.html(sanitize=False).classes("w-full")
         with card("Who trains") as self._training:
-            self._members = table("Workers", MEMBERS, {"node": NODE_CELL}, wide=("slot", "generation"))
+            self._members = table("Who trains", MEMBERS, {"node": NODE_CELL}, wide=("slot", "generation"))
 
     async def draw(self, job: JobOut) -> None:
         """Tell how it is now."""

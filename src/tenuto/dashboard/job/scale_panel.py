@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +21,8 @@ from tenuto.wire.overview import MapOut
 from tenuto.wire.replies import JobOut
 
 FEWER, MORE = "\N{MINUS SIGN}1", "+1"
+QUIET = 1.5
+"""Seconds after which a slider that was moved shows the size again that the job has."""
 Shown = Callable[[JobOut], None]
 
 
@@ -42,13 +45,15 @@ class Scaling:
         self._changed = changed
         self._map: MapOut | None = None
         self._nodes: dict[str, _NodeRow] = {}
-        self._told = 0
+        self._touched = -QUIET
+        """When the slider was moved last."""
         with card("Workers"):
             self._standing = ui.label().classes("t-muted")
             with ui.row().classes("w-full items-center gap-3 no-wrap"):
                 self._fewer = Press(FEWER, f"{FEWER} worker", partial(self._by, -1))
                 self._slider = ui.slider(min=job.min_workers, max=max(job.max_workers, job.min_workers + 1))
                 self._slider.props('label snap aria-label="Number of workers"').classes("t-slider")
+                self._slider.on("update:model-value", self._touch, [])
                 self._slider.on("change", lambda event: self._to(int(event.args)))
                 self._more = Press(MORE, f"{MORE} worker", partial(self._by, 1))
                 self._auto = Press("auto", "Let the policy decide", self._release, "flat")
@@ -68,8 +73,7 @@ class Scaling:
         for press, button in ((self._fewer, can.fewer), (self._more, can.more), (self._auto, can.auto)):
             press.show(button)
         self._slider.set_enabled(can.slide.works)
-        if self._told != can.size:  # else whoever is about to drag it would lose it
-            self._told = can.size
+        if time.monotonic() > self._touched + QUIET:  # else whoever drags it would lose it
             self._slider.set_value(can.size)
         self._draw_nodes()
 
@@ -102,6 +106,9 @@ class Scaling:
             more = Press(MORE, f"{MORE} on {line.node}", partial(self._by, 1, line.node), "flat")
         return _NodeRow(workers, free, fewer, more)
 
+    def _touch(self) -> None:
+        self._touched = time.monotonic()
+
     async def _by(self, delta: int, node: str | None = None) -> None:
         where = "" if node is None else f" on {node}"
         word = "One worker more" if delta > 0 else "One worker fewer"
@@ -118,7 +125,6 @@ class Scaling:
         try:
             job = await self._ask.scale(self._job.id, **wish)
         except TenutoError as error:
-            self._slider.set_value(self._told)
             if error.code != "would_break_promises":
                 tell_trouble(str(error))
                 return
