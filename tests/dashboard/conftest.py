@@ -25,7 +25,7 @@ def platform(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
         made.end()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # not longer: while it is open, no other test of this process can run a loop
 def browser() -> Iterator[Browser]:
     if chromium() is None:
         pytest.skip("chromium is not installed")

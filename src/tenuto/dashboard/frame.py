@@ -7,9 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 
-from nicegui import ui
+from nicegui import Client, ui
+from starlette.requests import Request
+from starlette.responses import Response
 
 import tenuto
+from tenuto.errors import TenutoError
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,25 @@ def empty(text: str, command: str = "") -> None:
         ui.label(text)
         if command:
             ui.label(command).classes("t-mono")
+
+
+def out_of_order(error: Exception) -> None:
+    """In place of a page that could not be drawn: what is the matter, and what to do."""
+    with frame("Out of order", "", ""), card():
+        known = isinstance(error, TenutoError)
+        empty(str(error) if known else "This page could not be drawn; the server's log tells why.")
+        ui.html('<a class="t-link" href="">Try again</a>', sanitize=False).classes("self-center")
+
+
+async def nowhere(request: Request, _: Exception) -> Response:
+    """In place of a page that does not exist."""
+    if request.url.path.startswith("/_nicegui"):
+        return Response(status_code=404)
+    with Client(ui.page(""), request=request) as client:
+        with frame("Not found", "", ""), card():
+            empty("There is no such page.")
+            ui.html('<a class="t-link" href="/">To the overview</a>', sanitize=False).classes("self-center")
+        return client.build_response(request, 404)
 
 
 def _links(active: str) -> str:

@@ -10,11 +10,13 @@ from typing import TypeVar
 
 import httpx
 from fastapi import FastAPI
+from nicegui import app as pages
 from nicegui import background_tasks, ui
 from starlette.requests import Request
 from starlette.types import ASGIApp
 
 from tenuto.client.asynchronous import AsyncClient
+from tenuto.dashboard.frame import nowhere, out_of_order
 from tenuto.dashboard.news import News
 from tenuto.dashboard.shared import Shared
 from tenuto.server.auth import Gate
@@ -57,6 +59,8 @@ class Site:
             tailwind=True,
             show_welcome_message=False,
         )
+        pages.on_page_exception(out_of_order)
+        pages.add_exception_handler(404, nowhere)
         await stack.enter_async_context(shell.router.lifespan_context(shell))
         telling = background_tasks.create(self.news.tell(), name="news")
         stack.callback(telling.cancel)

@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 from tests.cli.live.site import Served, Site, admitted, as_json, declined, ok, tenuto
 
-from tenuto.cli import history
 from tenuto.forecast.past import Guess, LeftOut
 from tenuto.forecast.shadow import KEY
-from tenuto.lab import past_export
+from tenuto.lab import past_export, past_words
 from tenuto.live.shadow import Pace, Shadows
 from tenuto.model.phase import Phase, PromiseState
 from tenuto.settings import Scheduling
@@ -174,7 +173,7 @@ class TestExport:
 
 
 def test_every_code_is_explained() -> None:
-    assert history.REASONS.keys() == {*(str(one) for one in Guess), *(str(one) for one in LeftOut)}
+    assert past_words.REASONS.keys() == {*(str(one) for one in Guess), *(str(one) for one in LeftOut)}
 
 
 class TestShadow:
