@@ -3,6 +3,7 @@
   const today = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
   const minute = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
   const other = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+  const faraway = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric" });
   const whole = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
   const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
   const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "always", style: "short" });
@@ -20,7 +21,9 @@
     const date = new Date(written);
     if (isNaN(date)) return;
     const far = Math.abs(date - Date.now()) > 43200000 || date.toDateString() !== new Date().toDateString();
-    const text = time.classList.contains("t-ago") ? sinceNow(date) : (far ? other : /T\d\d:\d\dZ$/.test(written) ? minute : today).format(date);
+    const near = /T\d\d:\d\dZ$/.test(written) ? minute : today;
+    const form = date.getFullYear() !== new Date().getFullYear() ? faraway : far ? other : near;
+    const text = time.classList.contains("t-ago") ? sinceNow(date) : form.format(date);
     const title = `${whole.format(date)} (${sinceNow(date)})`;
     if (time.textContent !== text) time.textContent = text;
     if (time.title !== title) time.title = title;
