@@ -6,6 +6,7 @@ An open page asks only for what it does not have yet; everything is asked for ag
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -151,15 +152,21 @@ def with_holes(points: list[Point], step: float) -> list[Point]:
     return made
 
 
-def steps_a_second(steps: list[Point]) -> list[Point]:
-    """The speed of a program that tells steps but no samples; a step back is a new start and no speed."""
+def steps_a_second(steps: list[Point], over: float) -> list[Point]:
+    """The speed of a program that tells steps but no samples, over so many seconds; a step back is a new start."""
     made: list[Point] = []
-    for (before, earlier), (at, later) in pairwise(steps):
-        known = earlier is not None and later is not None and at > before
-        speed = (
-            (later - earlier) / (at - before) if known and later is not None and earlier is not None else -1.0
-        )
-        made.append((at, speed if speed >= 0 else None))
+    run: deque[tuple[float, float]] = deque()
+    for at, step in steps:
+        if step is None or (run and step < run[-1][1]):
+            made.append((at, None))
+            run.clear()
+        if step is None:
+            continue
+        run.append((at, step))
+        while len(run) > 2 and run[1][0] <= at - over:
+            run.popleft()
+        if len(run) > 1:
+            made.append((at, (step - run[0][1]) / (at - run[0][0])))
     return made
 
 

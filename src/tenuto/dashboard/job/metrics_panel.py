@@ -41,11 +41,12 @@ class Metrics:
         self._course = Course()
         self._nodes: dict[str, Course] = {}
         self._attempts: list[AttemptOut] = []
-        self._seen_revision = -1
+        self._attempts_of: tuple[object, ...] = ()
+        """What the job was like when its attempts were asked for."""
         with card():
             with ui.row().classes("w-full items-center gap-3"):
                 self._range = ui.toggle(list(RANGES), value=next(iter(RANGES)), on_change=redraw)
-                self._range.props("dense no-caps unelevated").props('aria-label="Range"')
+                self._range.props('no-caps unelevated padding="3px 12px" aria-label="Range"')
                 self._values = ui.select([], multiple=True, label="Values", on_change=redraw)
                 self._values.props("dense outlined options-dense use-chips").classes("t-narrow")
                 self._values.set_visibility(False)
@@ -92,8 +93,9 @@ class Metrics:
 
     async def _use(self, job: JobOut, seen: Window) -> Row | None:
         """How busy its GPUs are; its nodes' processors, where it has none."""
-        if self._seen_revision != job.revision:
-            self._seen_revision, self._attempts = job.revision, await newest_attempts(self._ask, job.id)
+        like = (job.generation, job.state, job.workers)
+        if self._attempts_of != like:
+            self._attempts_of, self._attempts = like, await newest_attempts(self._ask, job.id)
         names = list(dict.fromkeys(one.node for one in reversed(self._attempts)))[:MOST_NODES]
         nodes = {name: node for name in names if (node := await self._node(name)) is not None}
         gpus = held(self._attempts, nodes, seen.until)

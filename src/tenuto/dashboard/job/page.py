@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
@@ -9,6 +10,7 @@ from nicegui import ui
 from nicegui.events import ValueChangeEventArguments
 
 from tenuto.client.asynchronous import AsyncClient
+from tenuto.dashboard.job.course import unix
 from tenuto.dashboard.job.events_panel import Happened
 from tenuto.dashboard.job.head_panel import Head
 from tenuto.dashboard.job.logs_panel import Logs
@@ -17,7 +19,7 @@ from tenuto.dashboard.job.overview_panel import Overview
 from tenuto.dashboard.job.words_panel import Config, Explanation
 from tenuto.dashboard.live import Live, about_job, nothing
 from tenuto.dashboard.site import Site
-from tenuto.dashboard.wording import job_path
+from tenuto.dashboard.wording import job_path, link
 from tenuto.errors import NotFound
 from tenuto.model.phase import ENDED
 from tenuto.wire.replies import EventOut, JobOut
@@ -27,6 +29,8 @@ TABS = ("overview", "metrics", "logs", "events", "config", "explain")
 NEWEST_EVENTS = 300
 PACE = 2.0
 """Seconds between two looks at a job that runs: steps are not told one by one."""
+AFTERMATH = 60.0
+"""Seconds."""
 _EVERY = {"metrics": 3.0, "explain": 15.0}
 _LEAST = {"metrics": 2.0, "explain": 3.0}
 
@@ -48,7 +52,8 @@ class JobPage:
         self._job = job
         self._shown = tab if tab in TABS else TABS[0]
         self._stir: dict[str, Callable[[], None]] = {}
-        self._gone = ui.label("This job was deleted.").classes("t-bad t-card").props("role=alert")
+        gone = f"This job was deleted. {link('/jobs', 'See all jobs')}"
+        self._gone = ui.html(gone, sanitize=False).classes("t-bad t-card").props("role=alert")
         self._gone.set_visibility(False)
         self._head = Head(ask, job)
         self._panels = self._build()
@@ -91,9 +96,9 @@ class JobPage:
         for name in TABS:
             # Config and overview are drawn with every look at the job itself.
             wants = mine if name in ("metrics", "events", "explain") else nothing
-            self._stir[name] = live.part(
-                self._drawing(name), wants=wants, least=_LEAST.get(name, 0.4), every=_EVERY.get(name)
-            )
+            self._stir[name] = live.part(self._drawing(name), wants=wants, least=_LEAST.get(name, 0.4))
+            if name in _EVERY:
+                live.part(self._drawing(name, while_it_lives=True), wants=nothing, every=_EVERY[name])
         logs = self._panels["logs"]
         assert isinstance(logs, Logs)
 
@@ -108,12 +113,17 @@ class JobPage:
         if tab in self._stir:
             self._stir[tab]()
 
-    def _drawing(self, name: str) -> Callable[[], Awaitable[None]]:
+    def _drawing(self, name: str, *, while_it_lives: bool = False) -> Callable[[], Awaitable[None]]:
         async def draw() -> None:
-            if name == self._shown:
+            if name == self._shown and (self._lives() or not while_it_lives):
                 await self._panels[name].draw(self._job)
 
         return draw
+
+    def _lives(self) -> bool:
+        """Whether there may be something new about it: its last numbers come when it has just ended."""
+        ended = self._job.ended_at
+        return ended is None or time.time() < unix(ended) + AFTERMATH
 
     async def _look(self) -> None:
         """See how the job is."""

@@ -14,6 +14,8 @@ MOST_VALUES = 4
 MOST_LINES = 8
 """Lines of GPUs or nodes in one chart; more are told as their mean."""
 MOST_WORKERS = 16
+SMOOTH = 3.0
+"""Seconds over which a speed is told that is made of steps."""
 
 
 def reported(course: Course) -> list[str]:
@@ -44,7 +46,7 @@ def _speed(course: Course) -> Row | None:
         nodes = course.parts("node:", name)
         few = nodes if 1 < len(nodes) <= MOST_LINES else {}
         return Row("samples/s", {"job": whole, **few})
-    speed = steps_a_second(course.of("", "step"))
+    speed = steps_a_second(course.of("", "step"), max(SMOOTH, 2 * course.step))
     return Row("steps/s", {"job": speed}) if speed else None
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from nicegui import ui
 
 from tenuto.client.asynchronous import AsyncClient
-from tenuto.dashboard.acting import tell_trouble
 from tenuto.dashboard.frame import card
 from tenuto.dashboard.job.explaining import explained
+from tenuto.dashboard.wording import sentence
 from tenuto.errors import TenutoError
 from tenuto.wire.job_yaml import as_yaml
 from tenuto.wire.replies import JobOut
@@ -41,6 +41,8 @@ class Explanation:
         try:
             found = await self._ask.explain(job.id)
         except TenutoError as error:
-            tell_trouble(str(error))
+            # What was told before is still true enough.
+            if not self._told.content:
+                self._told.set_content(f'<p class="t-muted">{sentence(str(error))}</p>')
             return
         self._told.set_content(explained(found))
