@@ -115,6 +115,14 @@ def test_what_somebody_zoomed_to_is_left_alone() -> None:
     assert height(50) == height(AT_ONCE) > height(5) > height(0)
 
 
+def test_nothing_is_drawn_where_nobody_counted() -> None:
+    used = UsedOut(at=[NOW - 900, NOW - 890, NOW - 100, NOW - 90], slots=[4, 4, 2, 2])
+
+    points = options(a_timeline(a_job(), used=used), first=True)["series"][0]["data"]
+
+    assert [value for _, value in points] == [4, 4, None, 2, 2]
+
+
 def test_the_table_tells_the_same() -> None:
     runs = a_job(
         "runs",

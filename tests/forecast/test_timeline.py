@@ -94,13 +94,14 @@ def test_guests_and_jobs_without_gpus_hold_no_slots() -> None:
 
 
 def test_what_is_foreseen_begins_now_however_old_the_look_is() -> None:
-    seen = [Stretch(NOW - 9.0, NOW - 3.0, 1), Stretch(NOW - 3.0, NOW + 5.0, 2), Stretch(NOW + 5.0, None, 4)]
+    moved = [Stretch(NOW - 3.0, NOW + 2.0, 2), Stretch(NOW + 2.0, NOW + 5.0, 2)]
+    seen = [Stretch(NOW - 9.0, NOW - 3.0, 1), *moved, Stretch(NOW + 5.0, None, 4)]
 
     assert will_have(seen, Window(NOW - 60.0, NOW + 60.0, NOW)) == (
         Stretch(NOW, NOW + 5.0, 2),
         Stretch(NOW + 5.0, None, 4),
     )
-    assert will_have(seen, Window(NOW - 60.0, NOW + 1.0, NOW)) == (Stretch(NOW, NOW + 5.0, 2),)
+    assert will_have(seen, Window(NOW - 60.0, NOW + 1.0, NOW)) == (Stretch(NOW, NOW + 2.0, 2),)
 
 
 @pytest.mark.parametrize("policy", ["elasticflow", "fifo", "edf-admission", "themis"])

@@ -9,12 +9,14 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 from tenuto.dashboard.charts import BAD, GOOD, GREY, LINE, WARN, colour_of, in_milliseconds
+from tenuto.dashboard.over_time import broken_at_gaps
 from tenuto.dashboard.wording import job_path
 from tenuto.wire.questions import StretchOut
-from tenuto.wire.timeline import TimelineJob, TimelineOut
+from tenuto.wire.timeline import TimelineJob, TimelineOut, UsedOut
 
 PAST, FORESEEN, RESERVED = 0, 1, 2
 DEADLINE, PROMISED = 0, 1
@@ -191,7 +193,7 @@ def _use(told: TimelineOut) -> list[dict[str, Any]]:
         "step": "end",
         "silent": True,
     }
-    past = in_milliseconds(list(zip(told.past.at, told.past.slots, strict=True)))
+    past = in_milliseconds(_counted(told.past))
     ahead = in_milliseconds(list(zip(told.foreseen.at, told.foreseen.slots, strict=True)))
     return [
         {**common, "id": "used", "data": past, "lineStyle": {"width": 1.4, "color": GOOD},
@@ -199,6 +201,12 @@ def _use(told: TimelineOut) -> list[dict[str, Any]]:
         {**common, "id": "will be used", "data": ahead, "lineStyle": {"width": 1.2, "color": GOOD, "type": "dashed"},
          "areaStyle": {"color": GOOD, "opacity": 0.1}},
     ]  # fmt: skip
+
+
+def _counted(used: UsedOut) -> list[tuple[float, float | None]]:
+    """What was counted, with nothing where nobody counted."""
+    step = min((later - earlier for earlier, later in pairwise(used.at)), default=0.0)
+    return broken_at_gaps(used.at, used.slots, step)
 
 
 def _stretches(told: TimelineOut, rows: str, most: int) -> dict[str, Any]:

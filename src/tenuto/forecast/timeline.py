@@ -13,7 +13,7 @@ from math import inf
 import numpy as np
 
 from tenuto.forecast.past import stretches_of
-from tenuto.forecast.stretch import Stretch
+from tenuto.forecast.stretch import Stretch, joined
 from tenuto.model.columns import Floats
 from tenuto.model.event import Event
 from tenuto.model.job import Job
@@ -57,13 +57,14 @@ def _of_slots(event: Event) -> Event:
 
 
 def will_have(stretches: Iterable[Stretch], window: Window) -> tuple[Stretch, ...]:
-    """What is still ahead of stretches that were foreseen a moment ago."""
+    """What is still ahead of stretches that were foreseen a moment ago; a move to other slots is no new one."""
     ahead = [
         replace(one, begin=max(one.begin, window.now))
         for one in stretches
         if one.end is None or one.end > window.now
     ]
-    return tuple(one for one in ahead if window.touches(one.begin, one.end))[:MOST_STRETCHES]
+    seen = joined(one for one in ahead if window.touches(one.begin, one.end))
+    return tuple(seen[:MOST_STRETCHES])
 
 
 def first_of_all(jobs: Iterable[Job], window: Window) -> list[Job]:
