@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from math import floor
 
-from tenuto.dashboard.wording import NONE, link, moment, node_path, sentence, span
+from tenuto.dashboard.wording import NONE, job_path, link, moment, node_path, sentence, span
 from tenuto.model.phase import ENDED
 from tenuto.wire.replies import AttemptOut, JobOut
 
@@ -118,9 +118,9 @@ def facts(job: JobOut) -> dict[str, str]:
         "Workers": escape(_range(job)),
         "Generation": str(job.generation) if job.generation else "",
         "Started again": _restarts(job),
-        "After": link(f"/jobs/{after['job']}", after["job"]) if after.get("job") else "",
+        "After": link(job_path(after["job"]), after["job"]) if after.get("job") else "",
         "GPUs unused": "" if job.idle_since is None else f"since {moment(job.idle_since)}",
-        "Submitted before as": link(f"/jobs/{job.resubmitted_from}", job.resubmitted_from)
+        "Submitted before as": link(job_path(job.resubmitted_from), job.resubmitted_from)
         if job.resubmitted_from
         else "",
         "Curve": escape(_curve(job)),

@@ -75,7 +75,10 @@ class Logs:
         if reader is None:
             return
         if waiting:
+            named_before = reader.printed.named
             await reader.read(waiting)
+            if reader.printed.named != named_before and reader is self._reader:
+                self._rebuild()
             if any(str(worker) not in self._which.options for worker in waiting):
                 await self._offer()
         if reader is self._reader:  # else the visitor has chosen another worker meanwhile
