@@ -74,7 +74,7 @@ def row_of(change: ScalingOut) -> dict[str, Any]:
         "change": _CHANGES.get(change.change, change.change),
         "sizes": f"{change.before} → {change.after}" if wish else f"{change.workers_before} → {change.workers_after}",
         "where": "" if wish else f"{change.before or NONE} → {change.after or NONE}",
-        "who": change.who,
+        "who": change.who.removeprefix("policy:"),
         "by": CAUSES.get(change.by, change.by),
         "tone": _TONES.get(change.by, "muted"),
         "reason": change.reason,

@@ -35,7 +35,7 @@ SLOTS = {
     "name": """<q-td :props="props" class="t-name"><a v-if="props.row.href" :href="props.row.href">
         {{ props.row.name }}</a><span v-else title="It was deleted">{{ props.row.name }}</span></q-td>""",
     "sizes": """<q-td :props="props">{{ props.row.change }} <b>{{ props.row.sizes }}</b>
-        <div class="t-muted t-small">{{ props.row.where }}</div></q-td>""",
+        <div class="t-muted t-small t-wide">{{ props.row.where }}</div></q-td>""",
     "who": """<q-td :props="props">{{ props.row.who }}
         <div class="t-small" :class="'t-' + props.row.tone">{{ props.row.by }}</div></q-td>""",
 }

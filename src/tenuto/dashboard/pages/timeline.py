@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 from urllib.parse import urlencode
 
@@ -26,6 +27,8 @@ from tenuto.dashboard.timeline_chart import (
 from tenuto.dashboard.wording import job_path, link
 from tenuto.model.event import Event
 
+MANY, REST = 50, 10.0
+"""Where there are so many jobs, something happens all the time: then it is drawn anew after so many seconds."""
 FRESH = 2.0
 """Seconds for which one answer is good enough for everybody who looks at the same range."""
 KINDS = ("scaled", "phase", "verdict", "promise", "changed", "submitted", "node", "policy")
@@ -33,7 +36,7 @@ KINDS = ("scaled", "phase", "verdict", "promise", "changed", "submitted", "node"
 WIDE = {"classes": "t-wide", "headerClasses": "t-wide"}
 COLUMNS: list[dict[str, Any]] = [
     {"name": "name", "label": "Job", "field": "name", "align": "left"},
-    {"name": "state", "label": "State", "field": "state", "align": "left"},
+    {"name": "state", "label": "State", "field": "state", "align": "left", **WIDE},
     {"name": "slots", "label": "Slots", "field": "slots", "align": "right"},
     {"name": "next", "label": "Next size", "field": "next", "align": "left", **WIDE},
     {"name": "end", "label": "End", "field": "end", "align": "left"},
@@ -79,6 +82,7 @@ class Timeline:
         self._site, self._ask, self._span = site, ask, span
         self._ids: list[str] = []
         self._first = True
+        self._drawn_at = -REST
         with card():
             with ui.row().classes("w-full items-center gap-3"):
                 ui.toggle([one.label for one in RANGES], value=span.label, on_change=self._choose).props(
@@ -100,6 +104,8 @@ class Timeline:
 
     async def draw(self) -> None:
         """Show what is told now."""
+        if not self._first and len(self._ids) > MANY and time.monotonic() < self._drawn_at + REST:
+            return
         span = self._span
         told = await self._site.once(
             ("timeline", span.label), lambda: self._ask.timeline(**asked_for(span)), FRESH
@@ -116,9 +122,10 @@ class Timeline:
         self._chart.options.clear()
         self._chart.options.update(options(told, first=self._first))
         self._chart.update()
-        self._first = False
-        self._table.rows = lines(told)
-        self._table.update()
+        self._first, self._drawn_at = False, time.monotonic()
+        rows = lines(told)
+        if rows != self._table.rows:
+            self._table.rows = rows
 
     async def _choose(self, event: ValueChangeEventArguments[str]) -> None:
         self._span, self._first = range_in(event.value), True
