@@ -57,6 +57,20 @@ def test_a_hundred_pages_hear_of_a_change_beside_three_in_a_browser(
         expect(tab.get_by_role("link", name="all-hear-of-me").first).to_be_visible(timeout=PATIENCE)
 
 
+def test_a_page_behind_others_is_drawn_when_it_is_seen_again(visitor: Visitor, client: PlainClient) -> None:
+    behind, before = visitor.go("/jobs"), visitor.tab()
+    before.goto(visitor.url("/jobs"))
+    behind.evaluate("window.emitEvent('visibility', false)")  # what page.js tells when a tab is covered
+    before.wait_for_selector(".t-nav")
+
+    client.submit(a_job("who-sees-me", FOREVER))
+    expect(before.get_by_role("link", name="who-sees-me").first).to_be_visible(timeout=PATIENCE)
+    expect(behind.get_by_role("link", name="who-sees-me")).to_have_count(0)
+
+    behind.evaluate("window.emitEvent('visibility', true)")
+    expect(behind.get_by_role("link", name="who-sees-me").first).to_be_visible(timeout=PATIENCE)
+
+
 def test_every_page_says_that_the_server_is_gone_and_recovers_when_it_is_back(
     platform: Platform, visitor: Visitor, running: str
 ) -> None:

@@ -1,6 +1,8 @@
 """Keeping an open page up to date: its parts are drawn again when something happened that they show.
 
-Drawing is pushed to the browser; a part that would be drawn too often waits, and draws once for all that came.
+Drawing is pushed to the browser; a part that would be drawn too often waits, and draws once for all that came. The
+more pages are open the longer that is, so that they leave the processor to those who decide; and a page that nobody
+sees, in a tab behind others, is drawn when it is seen again.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from nicegui import Client, background_tasks, ui
 
@@ -17,6 +19,9 @@ from tenuto.errors import TenutoError
 from tenuto.model.event import Event
 
 log = logging.getLogger(__name__)
+CROWD = 0.03
+"""Seconds that each open page adds to the time between two drawings of a part."""
+_LONG = 60.0
 Draw = Callable[[], Awaitable[None]]
 
 
@@ -27,10 +32,11 @@ class _Part:
     node: str | None
     least: float
     every: float | None
-    due: float = 0.0
-    """When it is to be drawn again, by the loop's clock; infinite for when something happens."""
     last: float = 0.0
-    stale: bool = field(default=False)
+    """When it was drawn, by the loop's clock."""
+    stale: bool = False
+    wished: bool = False
+    """The visitor waits for it."""
 
 
 def everything(_: Event) -> bool:
@@ -52,7 +58,10 @@ class Live:
     """The parts of one page. Made while the page is built; ends with it."""
 
     def __init__(self, news: News) -> None:
+        self._news = news
         self._client: Client = ui.context.client
+        self._is_seen = True
+        ui.on("visibility", lambda event: self._turned_to(bool(event.args)))
         self._parts: list[_Part] = []
         self._woken = asyncio.Event()
         # From now on: what happens before the browser is connected shall not be missed.
@@ -82,11 +91,14 @@ class Live:
     def redraw(self) -> None:
         """Draw everything soon, because the visitor did something."""
         for part in self._parts:
-            part.stale = True
-        self._woken.set()
+            self._stir(part)
 
     def _stir(self, part: _Part) -> None:
-        part.stale = True
+        part.stale = part.wished = True
+        self._woken.set()
+
+    def _turned_to(self, seen: bool) -> None:
+        self._is_seen = seen
         self._woken.set()
 
     def _connected(self) -> None:
@@ -123,19 +135,29 @@ class Live:
             for part in self._parts:
                 if part.every is not None and now >= part.last + part.every:
                     part.stale = True
-                if part.stale and now >= part.last + part.least and self._client.has_socket_connection:
-                    part.stale, part.last = False, now
+                if part.stale and now >= self._due(part) and self._has_spectator:
+                    part.stale, part.wished, part.last = False, False, now
                     await self._draw(part)
             self._woken.clear()
             await self._wait(loop)
 
+    @property
+    def _has_spectator(self) -> bool:
+        return self._is_seen and self._client.has_socket_connection
+
+    def _due(self, part: _Part) -> float:
+        """When a part that is stale may be drawn."""
+        crowd = 0.0 if part.wished else self._news.listeners * CROWD
+        return part.last + max(part.least, crowd)
+
     async def _wait(self, loop: asyncio.AbstractEventLoop) -> None:
         """Until something happened, or until a part is due."""
         now = loop.time()
-        ahead = [part.last + part.least for part in self._parts if part.stale]
+        ahead = [self._due(part) for part in self._parts if part.stale]
         ahead += [part.last + part.every for part in self._parts if part.every is not None]
+        pause = min(ahead, default=now + _LONG) - now if self._has_spectator else _LONG
         try:
-            async with asyncio.timeout(max(min(ahead, default=now + 60.0) - now, 0.05)):
+            async with asyncio.timeout(max(pause, 0.05)):
                 await self._woken.wait()
         except TimeoutError:
             return

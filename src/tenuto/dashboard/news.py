@@ -29,6 +29,11 @@ class News:
         """In the order in which they came."""
         self._sample_ears: dict[SampleEar, None] = {}
 
+    @property
+    def listeners(self) -> int:
+        """How many pages are open, and a little more."""
+        return len(self._ears)
+
     def listen(self, ear: Ear) -> Callable[[], None]:
         """Call somebody with what has happened, oldest first; returns what ends it."""
         self._ears[ear] = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,10 +14,12 @@ class SlotMap(Element, component="assets/slot_map.js"):
 
     def __init__(self) -> None:
         super().__init__()
-        self._props["told"] = None
+        self._props["told"] = ""
 
     def show(self, picture: Mapping[str, Any]) -> None:
         """Draw it anew where it has changed."""
-        if self._props["told"] != picture:
-            self._props["told"] = picture
+        # As text: thousands of cells would be wrapped one by one, to be watched for changes that never come.
+        told = json.dumps(picture, ensure_ascii=False, separators=(",", ":"))
+        if self._props["told"] != told:
+            self._props["told"] = told
             self.update()

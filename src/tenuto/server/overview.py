@@ -67,7 +67,10 @@ def show_overview(here: Here, which: Annotated[Look, Query()]) -> OverviewOut:
         jobs = JobRows(here.files.series, there, seen, now)
         text = which.text.casefold()
         nodes, of_nodes = _page(there.nodes(text, which.nodes_by), which.nodes_from, which.nodes)
-        gpus, of_gpus = _page(there.gpus(text, which.gpus_by), which.gpus_from, which.gpus)
+        if which.gpus or text:
+            gpus, of_gpus = _page(there.gpus(text, which.gpus_by), which.gpus_from, which.gpus)
+        else:  # of thousands, nobody wants to see one
+            gpus, of_gpus = (), there.gpu_count()
         rows, of_jobs = _page(
             jobs.those(text, [*live, *here.ends.lately(now)], which.jobs_by), which.jobs_from, which.jobs
         )

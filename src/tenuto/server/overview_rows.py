@@ -13,7 +13,7 @@ from tenuto.model.phase import ENDED, PLACED, STANDING, Phase, PromiseState
 from tenuto.model.series import JOB, Subject
 from tenuto.server.outlook import Seen
 from tenuto.server.show import WorkersNow, done_share, moment, shown_job, shown_nodes
-from tenuto.server.usage import gpus_of, mean, usage_of
+from tenuto.server.usage import gpu_count, gpus_of, mean, usage_of
 from tenuto.store.base import StoreUnavailable
 from tenuto.store.series.base import SeriesQuery, SeriesStore
 from tenuto.wire.overview import GpuRow, JobRow, NodeRow
@@ -147,6 +147,10 @@ class NodeRows:
         return _ordered(
             filter(is_meant, found) if text else found, order, GPU_ORDERS[order.removeprefix("-")]
         )
+
+    def gpu_count(self) -> int:
+        """How many there are, without a look at each."""
+        return sum(gpu_count(node, self.sample(node)) for node in self._nodes)
 
     def _jobs_on(self, gpu: Gpu) -> list[Job]:
         return [] if gpu[2] is None else self._on.get((gpu[0].name, gpu[2]), [])

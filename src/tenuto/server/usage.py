@@ -52,6 +52,12 @@ def gpus_of(node: Node, sample: NodeSample | None) -> Iterator[tuple[GpuSample, 
         yield gpu, slots.get(str(gpu.index), slots.get(gpu.uuid or ""))
 
 
+def gpu_count(node: Node, sample: NodeSample | None) -> int:
+    """How many GPUs `gpus_of` tells."""
+    sampled = len(sample.gpus) if sample is not None else 0
+    return sampled or sum(1 for slot in node.slots if slot.device)
+
+
 def _index(slot: Slot, number: int) -> int:
     return int(slot.device) if slot.device.isascii() and slot.device.isdecimal() else number
 

@@ -73,6 +73,9 @@
     chart.setOption({ xAxis: { min: since, max: until }, series });
   };
 
+  // A page in a tab behind others need not be drawn; the server brings it up to date when it is seen again.
+  document.addEventListener("visibilitychange", () => window.emitEvent?.("visibility", !document.hidden));
+
   // Keys: g and a letter go to a page, / to the search, ? tells all of them.
   let before = "";
   document.addEventListener("keydown", (event) => {

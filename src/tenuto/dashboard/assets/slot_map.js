@@ -3,7 +3,7 @@ const path = (kind, name) => `/${kind}/${encodeURIComponent(name)}`;
 
 export default {
   template: `<div class="t-map" role="group" aria-label="Map of nodes and slots"></div>`,
-  props: { told: Object },
+  props: { told: String },
   watch: { told() { this.draw(); } },
   mounted() {
     this.$el.addEventListener("mouseover", (event) => this.tell(event.target));
@@ -13,18 +13,19 @@ export default {
   methods: {
     draw() {
       if (!this.told) return;
-      const shape = JSON.stringify([this.told.nodes, this.told.slots.map((slots) => slots.length)]);
+      this.now = JSON.parse(this.told);
+      const shape = JSON.stringify([this.now.nodes, this.now.slots.map((slots) => slots.length)]);
       if (shape !== this.shape) this.build();
       this.shape = shape;
       this.cells.forEach((cells, node) => {
-        const state = this.told.states[node];
+        const state = this.now.states[node];
         cells[0]?.parentNode.setAttribute("data-state", state);
-        cells.forEach((cell, slot) => this.colour(cell, this.told.jobs[this.told.slots[node][slot]]));
+        cells.forEach((cell, slot) => this.colour(cell, this.now.jobs[this.now.slots[node][slot]]));
       });
     },
     build() {
       const all = document.createDocumentFragment();
-      this.cells = this.told.nodes.map((name, node) => {
+      this.cells = this.now.nodes.map((name, node) => {
         const box = document.createElement("div");
         box.className = "t-node";
         const link = box.appendChild(document.createElement("a"));
@@ -33,7 +34,7 @@ export default {
         const row = box.appendChild(document.createElement("div"));
         row.className = "t-slots";
         all.appendChild(box);
-        return this.told.slots[node].map((_, slot) => {
+        return this.now.slots[node].map((_, slot) => {
           const cell = row.appendChild(document.createElement("i"));
           cell.place = [node, slot];
           return cell;
@@ -53,14 +54,14 @@ export default {
     tell(cell) {
       if (!cell.place) return;
       const [node, slot] = cell.place;
-      const job = this.told.jobs[this.told.slots[node][slot]];
-      const state = this.told.states[node];
-      cell.title = [this.told.nodes[node], `slot ${slot}`, job ? `${job[1]} (${job[2]})` : state === "online" ? "free" : state]
+      const job = this.now.jobs[this.now.slots[node][slot]];
+      const state = this.now.states[node];
+      cell.title = [this.now.nodes[node], `slot ${slot}`, job ? `${job[1]} (${job[2]})` : state === "online" ? "free" : state]
         .concat(job && state !== "online" ? [state] : []).join(" · ");
     },
     go(cell) {
       if (!cell.place) return;
-      window.location.href = cell.job ? path("jobs", cell.job) : path("nodes", this.told.nodes[cell.place[0]]);
+      window.location.href = cell.job ? path("jobs", cell.job) : path("nodes", this.now.nodes[cell.place[0]]);
     },
   },
 };
