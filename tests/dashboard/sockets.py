@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import ssl
 import uuid
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -54,10 +55,11 @@ class OpenPage:
 class Tabs:
     """Somebody with many tabs."""
 
-    def __init__(self, url: str, path_that_logs_in: str) -> None:
+    def __init__(self, url: str, path_that_logs_in: str, trust: ssl.SSLContext | None = None) -> None:
         self.url = url
+        self._trust = trust
         self._enter = path_that_logs_in
-        self.http = httpx.AsyncClient(base_url=url, timeout=PATIENCE, trust_env=False, verify=False)
+        self.http = httpx.AsyncClient(base_url=url, timeout=PATIENCE, trust_env=False, verify=trust or False)
         self.tabs: list[OpenPage] = []
         self._listening: list[asyncio.Task[None]] = []
 
@@ -91,10 +93,11 @@ class Tabs:
         where = urlsplit(self.url)
         cookies = "; ".join(f"{name}={value}" for name, value in self.http.cookies.items())
         socket = await connect(
-            f"ws://{where.netloc}/_nicegui_ws/socket.io/?{urlencode(query)}",
+            f"{'ws' if self._trust is None else 'wss'}://{where.netloc}/_nicegui_ws/socket.io/?{urlencode(query)}",
             origin=self.url,  # type: ignore[arg-type]
             additional_headers={"Cookie": cookies},
             max_size=None,
+            ssl=self._trust,
             proxy=None,
         )
         await socket.recv()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 import subprocess
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.dashboard.sockets import Tabs
 from tests.e2e.platform import PROGRAM, Platform, eventually
 from tests.nginx import Nginx, nginx, program
 
@@ -38,6 +40,7 @@ def test_everything_goes_through_nginx(platform: Platform) -> None:
             eventually(lambda: _status(client, "/readyz") == 200, "nginx and the server answer")
             with through.a_node():
                 _a_job_is_run_and_heard_of(client, through)
+            asyncio.run(_the_page_is_open(client, through))
             _only_known_names_are_answered(client)
             platform.stop()
             _the_page_of_nginx_is_shown(client)
@@ -54,6 +57,17 @@ def _a_job_is_run_and_heard_of(client: httpx.Client, through: _Through) -> None:
         assert "100000" in printed
         told = (line for line in stream.iter_lines() if '"succeeded"' in line)
         assert next(told)
+
+
+async def _the_page_is_open(client: httpx.Client, through: _Through) -> None:
+    """And what happens is pushed to it, over TLS like everything else."""
+    path = client.post("/api/v1/page").json()["path"]
+    async with Tabs(through.url, path, through.trust) as tabs:
+        tab = await tabs.open("/jobs")
+        assert all(cookie.secure for cookie in tabs.http.cookies.jar)
+        job = {"name": "seen-through-nginx", "run": "true", "workers": 1}
+        client.post("/api/v1/jobs", json=job).raise_for_status()
+        await tab.hears("seen-through-nginx")
 
 
 def _only_known_names_are_answered(client: httpx.Client) -> None:
@@ -85,6 +99,7 @@ class _Through:
     def __init__(self, platform: Platform, proxy: Nginx) -> None:
         self._platform = platform
         self._proxy = proxy
+        self.url = proxy.url
         token = (platform.home / "token").read_text().strip()
         self.auth = {"Authorization": f"Bearer {token}"}
         self.trust = ssl.create_default_context(cafile=proxy.certificate)

@@ -6,6 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 NODE, JOB, CLUSTER = "node", "job", "cluster"
+_DAY = 86_400.0
+_STEPS = (
+    0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200,
+)  # fmt: skip
+"""Seconds between two points that people are used to."""
+
+
+def step_of(least: float) -> float:
+    """The shortest usual step that is not below this; whole days beyond them."""
+    return next((float(step) for step in _STEPS if step >= least), -(-least // _DAY) * _DAY)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -20,7 +20,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from tenuto.errors import InputInvalid
-from tenuto.model.series import CLUSTER, JOB, NODE, Subject
+from tenuto.model.series import CLUSTER, JOB, NODE, Subject, step_of
 from tenuto.server.find import job_called, node_called
 from tenuto.server.history import moment_behind
 from tenuto.server.paging import Limit, Text
@@ -45,29 +45,6 @@ PIECE = 5000
 """Points that an export reads at a time."""
 ALL, AUTO, RAW = "*", "auto", "raw"
 _UNIX = re.compile(r"\d{9,11}(\.\d{1,9})?", re.ASCII)
-_STEPS = (
-    0.1,
-    0.2,
-    0.5,
-    1,
-    2,
-    5,
-    10,
-    15,
-    30,
-    60,
-    120,
-    300,
-    600,
-    900,
-    1800,
-    3600,
-    7200,
-    10_800,
-    21_600,
-    43_200,
-)
-_DAY = 86_400.0
 Cursor = Annotated[str, Field(max_length=4000)]
 _WHEN = "`1h` for so long ago, a date and time with its zone, or Unix seconds."
 
@@ -226,7 +203,7 @@ def _moment(text: str, now: float, field: str) -> float:
 def _step(text: str, span: float, points: int) -> float:
     """Seconds of which each point is the mean; 0 for points as they came."""
     if text == AUTO:
-        return _round(span / max(points - 1, 1))
+        return step_of(span / max(points - 1, 1))
     if text == RAW:
         return 0.0
     step = _seconds(text)
@@ -244,12 +221,6 @@ def _seconds(text: str) -> float | None:
         return duration(text)
     except Unusable:
         return None
-
-
-def _round(seconds: float) -> float:
-    """The next longer step that people would choose."""
-    fitting = (float(step) for step in _STEPS if step >= seconds)
-    return next(fitting, -(-seconds // _DAY) * _DAY)
 
 
 def _name(here: Platform, which: SubjectFilter) -> str:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tenuto.wire.log_lines import Lines, rewritten
 from tenuto.cli.log_view import LogView
+from tenuto.wire.log_lines import Lines, rewritten
 
 
 class Terminal(io.StringIO):

@@ -14,6 +14,7 @@ from itertools import pairwise
 from statistics import median
 
 from tenuto.model.phase import ENDED
+from tenuto.model.series import step_of
 from tenuto.wire.replies import JobOut
 from tenuto.wire.series import ColumnsOut
 
@@ -28,28 +29,6 @@ _LATE = 15.0
 """Seconds that numbers are usually on their way at most."""
 _ANEW = 30.0
 """Seconds after which everything is asked for again: a node that was cut off brings what it measured later."""
-_STEPS = (
-    0.2,
-    0.5,
-    1,
-    2,
-    5,
-    10,
-    15,
-    30,
-    60,
-    120,
-    300,
-    600,
-    900,
-    1800,
-    3600,
-    7200,
-    10_800,
-    21_600,
-    43_200,
-    86_400,
-)
 
 Point = tuple[float, float | None]
 Key = tuple[str, str, str]
@@ -69,7 +48,7 @@ class Window:
     def step(self) -> float:
         """Seconds of which a point is the mean, so that there are not too many."""
         least = (self.until - self.since) / (POINTS - 1)
-        return float(next((step for step in _STEPS if step >= least), -(-least // 86_400) * 86_400))
+        return step_of(least)
 
 
 def unix(at: str) -> float:
