@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import httpx
 import pytest
@@ -69,6 +69,20 @@ class Street:
 
     async def log_in(self, secret: str = SECRET, next_: str = "/", **headers: str) -> httpx.Response:
         return await self.browser.post("/login", data={"token": secret, "next": next_}, headers=headers)
+
+    async def knock(self, path: str) -> tuple[int, bytes]:
+        """What a stranger is answered who writes a path as no browser would."""
+        said: list[Message] = []
+
+        async def receive() -> Message:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Message) -> None:
+            said.append(message)
+
+        scope = {"type": "http", "method": "GET", "path": unquote(path), "headers": [], "query_string": b""}
+        await self.house(scope, receive, send)
+        return said[0]["status"], said[1]["body"]
 
     async def socket(self, **headers: str) -> list[Message]:
         """What is said to a page that wants to hear."""
@@ -172,7 +186,10 @@ async def test_whoever_logs_out_is_a_stranger_again_and_a_mere_link_logs_nobody_
 @story
 async def test_pages_of_others_cannot_act_through_a_visitors_browser(street: Street) -> None:
     await street.log_in()
-    for origin in ("https://elsewhere.example", "http://127.0.0.1:9", "null"):
+    for origin in ("https://elsewhere.example", "http://127.0.0.1:9", "null", "http://["):
+        # Sockets are polled for by reading, and would be answered to whoever asks with a visitor's cookie.
+        polled = await street.browser.get("/_nicegui_ws/socket.io/", headers={"Origin": origin})
+        assert polled.status_code == 403
         assert (await street.browser.post("/logout", headers={"Origin": origin})).status_code == 403
         assert (await street.log_in(Origin=origin)).status_code == 403
         assert await street.socket(origin=origin) == [{"type": "websocket.close", "code": 4401}]
@@ -193,6 +210,8 @@ async def test_nobody_is_led_away_from_this_server(street: Street) -> None:
         "//elsewhere.example",
         "/\\elsewhere.example",
         "javascript:x",
+        "/\t/elsewhere.example",
+        "//[",
     ):
         assert (await street.log_in(next_=elsewhere)).headers["location"] == "/"
 
@@ -207,8 +226,26 @@ async def test_what_is_asked_for_cannot_become_part_of_the_page(street: Street) 
 async def test_scripts_and_styles_are_for_everybody_and_other_files_are_not(street: Street) -> None:
     assert (await street.browser.get("/page/page.css")).headers["content-type"].startswith("text/css")
     assert (await street.browser.get("/_nicegui/some.js")).text == "/_nicegui/some.js for anybody"
+    assert (await street.browser.get("/favicon.ico")).text == "/favicon.ico for anybody"
     for name in ("../house.py", "%2e%2e/house.py", "nothing.css", "page.py", ""):
         assert (await street.browser.get(f"/page/{name}")).status_code in (404, 303)
+
+
+@story
+async def test_no_other_way_of_writing_a_path_leads_a_stranger_in(street: Street) -> None:
+    for path in (
+        "/favicon.ico.", "/favicon.icon/jobs", "//", "//_nicegui/", "/_NICEGUI/", "/_nicegui", "/_nicegui_ws/",
+        "/%2f_nicegui/", "/page", "/Page/page.css", "/./page/page.css", "//api/v1/jobs", "/API/v1/jobs", "/api",
+    ):  # fmt: skip
+        assert await street.knock(path) == (303, b""), path
+    for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH"):
+        for path in ("/", "/jobs", "/_nicegui/some.js", "/_nicegui/client/1/upload/2"):
+            answer = await street.browser.request(method, path, headers={"Content-Length": "0"})
+            assert answer.status_code == 303, (method, path)
+    assert (await street.browser.head("/jobs")).status_code == 303
+    # Below the scripts nothing is put right, so no path goes from there to a page.
+    for path in ("/_nicegui/../jobs", "/_nicegui/%2e%2e/jobs", "/_nicegui/..%2fjobs"):
+        assert await street.knock(path) == (200, b"/_nicegui/../jobs for anybody"), path
 
 
 @story

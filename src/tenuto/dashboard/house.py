@@ -27,8 +27,8 @@ from tenuto.dashboard.visitors import SESSION, Visitors, comes_from_here
 log = logging.getLogger(__name__)
 
 ASSETS = "/page/"
-OPEN_TO_ALL = ("/_nicegui/", ASSETS, "/favicon.ico")
-"""Scripts and styles, which hold nothing of anybody."""
+SCRIPTS, ICON = "/_nicegui/", "/favicon.ico"
+"""What is open to all: scripts and styles, which hold nothing of anybody."""
 NOT_OURS = ("/api/", "/metrics", "/healthz", "/readyz")
 """Below these the server's own words are the better ones."""
 PAGE_HEADERS = {
@@ -38,7 +38,7 @@ PAGE_HEADERS = {
     # What Vue makes of templates is evaluated; everything comes from here and nothing from elsewhere.
     "Content-Security-Policy": (
         "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-        "img-src 'self' data:; font-src 'self' data:; connect-src 'self' ws: wss:; frame-ancestors 'none'; "
+        "img-src 'self' data:; font-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; "
         "form-action 'self'; base-uri 'self'"
     ),
 }
@@ -95,13 +95,14 @@ class House:
             return _asset(path.removeprefix(ASSETS))
         self._begin_to_open()  # while whoever logs in types
         reads = scope["method"] in ("GET", "HEAD")
-        if not reads and not comes_from_here(scope):
+        # Reading, too: sockets that are polled for would be answered to any page that asks.
+        if not comes_from_here(scope):
             return HTMLResponse("This request comes from another page.", 403)
         if not reads and _length(scope) > _LARGEST_UPLOAD:
             return HTMLResponse("That is too much.", 413)
         if path in ("/login", "/logout", "/enter"):
             return await self._at_the_door(Request(scope, receive), path)
-        if not (reads and path.startswith(OPEN_TO_ALL)):
+        if not (reads and (path.startswith(SCRIPTS) or path == ICON)):
             token = await run_in_threadpool(self._visitors.who, scope)
             if token is None:
                 wanted = path + (
@@ -187,7 +188,10 @@ def _length(scope: Scope) -> float:
 
 def _inner(path: str) -> str:
     """A path of this server, whatever was asked for."""
-    parts = urlsplit(path)
+    try:
+        parts = urlsplit(path)
+    except ValueError:  # such as brackets that are no address
+        return "/"
     inner = path.startswith("/") and not path.startswith(("//", "/\\")) and not parts.netloc
     return path if inner and not parts.scheme else "/"
 

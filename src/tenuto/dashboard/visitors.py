@@ -87,7 +87,10 @@ def comes_from_here(scope: Scope) -> bool:
     """Whether a browser was sent here by a page of ours, or by nobody: pages of others must not act through it."""
     headers = Headers(scope=scope)
     origin = headers.get("origin")
-    return origin is None or urlsplit(origin).netloc == headers.get("host", "")
+    try:
+        return origin is None or urlsplit(origin).netloc == headers.get("host", "")
+    except ValueError:  # no browser writes such a one
+        return False
 
 
 def _cookie(header: str, name: str) -> str:
