@@ -103,7 +103,7 @@ def test_charts_stand_one_above_the_other_on_one_time_axis() -> None:
     loss = next(line for line in options["series"] if line["name"] == "loss")
     assert loss["data"] == [[BEGUN * 1000, 2.0], [(BEGUN + 1) * 1000, 1.0]]
     assert loss["markLine"]["data"][0]["xAxis"] == (BEGUN + 1) * 1000
-    assert options["series"][0]["data"][0]["name"] == "rescale 1 → 2"
+    assert options["series"][0]["data"][0]["name"] == "went from 1 to 2 workers"
     names = [line["name"] for line in options["series"]]
     assert len(names) == len(set(names)), "each can be hidden by itself"
     assert height(rows) > height(rows[:1])

@@ -76,7 +76,7 @@ def test_the_phases_of_a_rescale_are_a_bar_and_words() -> None:
 
 def test_events_are_rows_newest_first_with_nothing_of_theirs_as_html() -> None:
     rows = event_rows([an_event("submitted"), an_event("worker", after="lost", reason="<b>killed</b>")])
-    assert [row["kind"] for row in rows] == ["worker", "submitted"]
+    assert [row["what"] for row in rows] == ["lost a worker", "was submitted"]
     assert rows[0]["why"] == "&lt;b&gt;killed&lt;/b&gt;"
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from html import escape
 
+from tenuto.dashboard.event_words import actor, reason, told
 from tenuto.dashboard.wording import job_path, link, moment, node_path, sentence
 from tenuto.wire.replies import EventOut
 
 _NODE_ACTOR = "node:"
+_SOMEWHERE = frozenset({"worker", "loss", "hung"})
+"""What happened to a job at one node; of other events of jobs it is only where they were told."""
 
 
 def event_lines(events: Iterable[EventOut], names: Mapping[str, str], *, about: str = "") -> str:
@@ -22,30 +25,32 @@ def jobs_in(events: Iterable[EventOut]) -> set[str]:
     return {event.job for event in events if event.job}
 
 
-def what(event: EventOut) -> str:
-    """The gist of it in a few words, without whom it is about."""
-    if event.before and event.after:
-        return f"{event.kind}: {event.before} → {event.after}"
-    told = event.after or event.before
-    return f"{event.kind}: {told}" if told and told != event.kind else event.kind
-
-
 def _line(event: EventOut, names: Mapping[str, str], about: str) -> str:
-    whom = []
+    whom, where = "", ""
     if event.job and event.job != about:
-        whom.append(link(job_path(event.job), names.get(event.job) or event.job))
+        whom = link(job_path(event.job), names.get(event.job) or event.job)
     if event.node and event.node != about:
-        whom.append(link(node_path(event.node), event.node))
-    why = f'<div class="t-muted">{sentence(event.reason)}</div>' if event.reason else ""
+        node = link(node_path(event.node), event.node)
+        if not event.job:
+            whom = node
+        elif event.kind in _SOMEWHERE:
+            where = f" on {node}"
+    words = told(event) if whom else f"{told(event)[:1].upper()}{told(event)[1:]}"
+    because = reason(event)
+    why = f'<div class="t-muted">{sentence(because)}</div>' if because else ""
     return (
         f'<div class="t-event"><span class="t-when">{moment(event.at)}</span>'
-        f"<div>{' '.join(whom)} {escape(what(event))} "
-        f'<span class="t-muted">by {_actor(event.actor)}</span>{why}</div></div>'
+        f"<div>{whom} {escape(words)}{where}{_by(event)}{why}</div></div>"
     )
 
 
-def _actor(actor: str) -> str:
-    if actor.startswith(_NODE_ACTOR):
-        name = actor.removeprefix(_NODE_ACTOR)
-        return link(node_path(name), name)
-    return escape(actor)
+def _by(event: EventOut) -> str:
+    """Who did it, unless it is whom it is about."""
+    name = event.actor.removeprefix(_NODE_ACTOR)
+    if name == event.actor:
+        who = escape(actor(event))
+    elif name == event.node:
+        return ""
+    else:
+        who = link(node_path(name), name)
+    return f' <span class="t-muted">by {who}</span>'

@@ -17,8 +17,8 @@ STARTS = {
     "end": "How it ended",
 }  # fmt: skip
 _KIND = (
-    '<q-icon :name="props.row.icon" size="16px" class="q-mr-xs" aria-hidden="true" /><b>{{ props.row.kind }}</b> '
-    "<span>{{ props.row.change }}</span>"
+    '<q-icon :name="props.row.icon" size="16px" class="q-mr-xs" aria-hidden="true" />'
+    "<span>{{ props.row.what }}</span>"
 )
 _WHY = '<span v-html="props.row.why"></span><div v-html="props.row.phases"></div>'
 

@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 from tenuto.dashboard.charts import BAD, GOOD, GREY, PALETTE, WARN
+from tenuto.dashboard.event_words import actor, reason, told
 from tenuto.dashboard.job.course import unix
 from tenuto.dashboard.wording import sentence
 from tenuto.wire.replies import EventOut
@@ -59,8 +60,7 @@ def _colour(event: EventOut) -> str:
 
 
 def _short(event: EventOut) -> str:
-    change = " → ".join(filter(None, (event.before, event.after)))
-    return ": ".join(filter(None, (f"{event.kind} {change}".strip(), event.reason)))[:160]
+    return ": ".join(filter(None, (told(event), reason(event))))[:160]
 
 
 def event_rows(events: Sequence[EventOut]) -> list[dict[str, Any]]:
@@ -68,32 +68,27 @@ def event_rows(events: Sequence[EventOut]) -> list[dict[str, Any]]:
     return [
         {
             "key": one.id, "at": one.at, "kind": one.kind, "icon": _ICONS.get(one.kind, "circle"),
-            "change": " → ".join(filter(None, (one.before, one.after))), "actor": _actor(one), "node": one.node,
-            "why": sentence(one.reason), "phases": phases_html(one.data) if one.kind == "rescale" else "",
+            "what": told(one), "actor": actor(one), "node": one.node, "why": sentence(reason(one)),
+            "phases": phases_html(one.data) if one.kind == "rescale" else "",
         }
         for one in reversed(events)
     ]  # fmt: skip
 
 
-def _actor(event: EventOut) -> str:
-    """Who did it; a worker of the job without the job's id."""
-    return event.actor.replace(f"{event.job}.", "")
-
-
 def phases_html(data: Mapping[str, Any]) -> str:
     """The phases of a rescale as a bar, and in words."""
-    told = {
+    took = {
         word: float(data[name]) for name, word in PHASES.items() if isinstance(data.get(name), int | float)
     }
-    told = {word: milliseconds for word, milliseconds in told.items() if milliseconds > 0}
-    if not told:
+    took = {word: milliseconds for word, milliseconds in took.items() if milliseconds > 0}
+    if not took:
         return ""
-    words = " · ".join(f"{word} {milliseconds:,.0f}" for word, milliseconds in told.items()) + " ms"
-    whole = sum(told.values())
+    words = " · ".join(f"{word} {milliseconds:,.0f}" for word, milliseconds in took.items()) + " ms"
+    whole = sum(took.values())
     pieces = "".join(
         f'<i style="width:{100 * milliseconds / whole:.1f}%;background:{PALETTE[place]}" '
         f'title="{escape(word)} {milliseconds:,.0f} ms"></i>'
-        for place, (word, milliseconds) in enumerate(told.items())
+        for place, (word, milliseconds) in enumerate(took.items())
     )
     return (
         f'<div class="t-phases" aria-hidden="true">{pieces}</div><div class="t-muted">{escape(words)}</div>'
