@@ -8,7 +8,7 @@ from typing import Any, cast
 from tenuto.client.asynchronous import AsyncClient
 from tenuto.dashboard.job.log_file import whole_log
 from tenuto.dashboard.job.log_reader import AT_ONCE, LogReader
-from tenuto.dashboard.job.printed import BLOCK, LONGEST, Printed, highlighted, shown
+from tenuto.dashboard.job.printed import BLOCK, HELD, LONGEST, Printed, highlighted, shown
 from tenuto.wire.printed import LogPart, LogsOut
 from tenuto.wire.worker import WORKER, WorkerId
 
@@ -139,3 +139,15 @@ def test_a_download_has_every_worker_whole() -> None:
         return b"".join(pieces)
 
     assert asyncio.run(story()).decode() == f"==> {FIRST} <==\n{'z' * (3 << 20)}\n==> {SECOND} <==\n그 밖에\n"
+
+
+def test_a_line_without_an_end_is_not_hoarded() -> None:
+    printed = Printed()
+    for _ in range(100):
+        printed.add("0", "<b>" * 10_000)
+    held = sum(len(line) for _, line in printed._lines) + sum(
+        len(one._rest) for one in printed._open.values()
+    )
+    assert held < 50 * LONGEST + HELD
+    assert len(printed.unfinished()) < 10 * LONGEST
+    assert "<b>" not in printed.unfinished() + "".join(lines(printed))

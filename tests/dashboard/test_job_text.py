@@ -142,3 +142,10 @@ def test_an_edit_is_what_differs() -> None:
         "node": "n",
         "deadline": None,
     }
+
+
+def test_a_text_that_would_keep_others_waiting_is_refused() -> None:
+    for read in (written_in, lambda text: with_key(text, "name", "b")):
+        with pytest.raises(InputInvalid, match=r"characters, of which a page takes 50,000.*tenuto submit"):
+            read("name: a\n" + "# a comment\n" * 10_000)
+    assert value_for("curve", {"curve": "[" * 10_000}, {}) == "[" * 10_000

@@ -6,7 +6,16 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from tenuto.dashboard.thought import MOST_SLOTS, NONE, Thought, moment_meant, slots_in, thought_in
+from tenuto.dashboard.thought import (
+    MOST_DEADLINES,
+    MOST_NAMED,
+    MOST_SLOTS,
+    NONE,
+    Thought,
+    moment_meant,
+    slots_in,
+    thought_in,
+)
 from tenuto.dashboard.whatif_text import ROUGHLY, facts, headline, moved, row_of
 from tenuto.errors import InputInvalid
 from tenuto.wire.quantities import rfc3339
@@ -120,3 +129,12 @@ def test_facts_are_html_without_anybody_elses_tags() -> None:
     assert told["If"] == "&lt;node-1&gt; is lost" and told["Would be refused"] == "no &lt;room&gt;"
     assert told["Slots"] == "8 → <b>4</b>" and told["Policy"] == "a" and told["Remarks"] == ROUGHLY
     assert told["Answered in"].startswith("0.12 s")
+
+
+def test_an_address_cannot_ask_without_end() -> None:
+    many = [(key, f"{key}-{number}=+1h") for key in ("lose", "cancel", "deadline") for number in range(5000)]
+    thought = thought_in(many)
+    assert (len(thought.lose), len(thought.cancel)) == (MOST_NAMED, MOST_NAMED)
+    assert len(thought.deadlines) == MOST_DEADLINES
+    with pytest.raises(InputInvalid, match="too many settings"):
+        Thought(settings="a=[[[[," * 1000).query()

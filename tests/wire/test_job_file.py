@@ -18,6 +18,7 @@ from tenuto.wire.job_file import (
     name_of,
     read_jobs,
 )
+from tenuto.wire.written import read_documents
 
 
 @pytest.fixture(autouse=True)
@@ -157,6 +158,17 @@ def test_anchors_spare_repetition() -> None:
     jobs = read("name: a\nrun: x\nenv: &env {A: 1}\n---\nname: b\nrun: y\nenv: {<<: {A: 1, B: 2}, B: 3}\n")
 
     assert [job.values["env"] for job in jobs] == [{"A": "1"}, {"A": "1", "B": "3"}]
+
+
+def test_a_few_lines_that_mean_billions_of_values_are_refused() -> None:
+    levels = (f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]" for level in range(1, 12))
+    with pytest.raises(InputInvalid, match="more than 100,000 values"):
+        read_documents("\n".join(["a0: &a0 [x, x]", *levels]), "job.yaml")
+
+
+def test_a_number_that_is_far_too_long_is_refused() -> None:
+    with pytest.raises(InputInvalid, match="a number of 5000 digits"):
+        read_documents(f"workers: {'1' * 5000}", "job.yaml")
 
 
 def test_several_documents_are_several_jobs_each_behind_the_one_it_waits_for() -> None:

@@ -121,7 +121,7 @@ def offers_in(contract: ContractOut | None, unit: str) -> list[Offer]:
         found.append(Offer(f"Accept {moment(deadline)}", {"deadline": deadline}))
     if offers.steps is not None and offers.steps >= 1:
         amount = floor(offers.steps)
-        found.append(Offer(f"Accept {amount:,} {unit}", {"total": {unit: amount}}))
+        found.append(Offer(f"Accept {amount:,} {escape(unit)}", {"total": {unit: amount}}))
     return found
 
 

@@ -27,6 +27,7 @@ KEYS = {
     "unit": "total",
 }
 """Which key each field is about."""
+_LONGEST_CURVE = 5000
 _PAIR = re.compile(r"([^=\s][^=]*?)\s*=\s*(.*)")
 
 
@@ -128,7 +129,7 @@ def _curve(written: object) -> str:
 
 def _read_curve(text: str) -> Any:
     """`auto`, or sizes with speeds; what is neither stays a text, and is complained about as one."""
-    if not text or text == "auto":
+    if not text or text == "auto" or len(text) > _LONGEST_CURVE:
         return text or None
     try:
         [read] = read_documents("{" + text.strip("{}") + "}", FILE)

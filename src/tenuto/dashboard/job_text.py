@@ -17,11 +17,13 @@ from tenuto.wire.written import Written, read_documents
 
 FILE = "the job"
 """What complaints call it, where the command line names a file."""
+LONGEST = 50_000
+"""Characters: everything is read anew at every change, while others wait."""
 
 
 def written_in(text: str) -> WrittenJob:
     """The one job that a text describes, not checked yet. Raises InputInvalid with line and column."""
-    documents = read_documents(text, FILE)
+    documents = _read(text)
     if len(documents) > 1:
         raise InputInvalid(
             "several jobs stand here",
@@ -30,6 +32,15 @@ def written_in(text: str) -> WrittenJob:
         )
     written = documents[0] if documents else Written({}, FILE)
     return WrittenJob(written.values, written)
+
+
+def _read(text: str) -> list[Written]:
+    if len(text) > LONGEST:
+        raise InputInvalid(
+            f"the job has {len(text):,} characters, of which a page takes {LONGEST:,}",
+            remedy="Submit it as a file with tenuto submit",
+        )
+    return read_documents(text, FILE)
 
 
 def blamed(job: WrittenJob, error: InputInvalid) -> InputInvalid:
@@ -41,7 +52,7 @@ def blamed(job: WrittenJob, error: InputInvalid) -> InputInvalid:
 
 def with_key(text: str, key: str, value: Any) -> str:
     """The text with another value for one key; None takes it away. Comments and all other keys stay as they are."""
-    documents = read_documents(text, FILE)
+    documents = _read(text)
     values = dict(documents[0].values) if documents else {}
     lines = text.splitlines()
     new = [] if value is None else _lines(key, value)

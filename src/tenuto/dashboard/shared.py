@@ -25,8 +25,11 @@ class Shared:
         if known is not None and now < known[0] + seconds and not _failed(known[1]):
             return cast(T, await asyncio.shield(known[1]))
         if len(self._kept) >= _MOST:
-            self._kept = {one: kept for one, kept in self._kept.items() if now < kept[0] + 60.0}
+            # The older half: what somebody looks at is asked for again and again, and stands at the end.
+            for old in list(self._kept)[: _MOST // 2]:
+                del self._kept[old]
         future = asyncio.ensure_future(ask())
+        self._kept.pop(key, None)
         self._kept[key] = (now, future)
         return await asyncio.shield(future)
 

@@ -16,6 +16,10 @@ PATH = "/whatif"
 NONE = "none"
 """Written for a deadline that is taken away."""
 MOST_SLOTS = 4096
+MOST_NAMED = 100
+MOST_DEADLINES = 20
+"""Each has fields of its own on the page."""
+_LONGEST_SETTINGS = 2000
 _NODES = re.compile(r"(\d{1,4})\s*x\s*(\d{1,4})", re.ASCII)
 
 
@@ -76,13 +80,13 @@ def thought_in(query: Iterable[tuple[str, str]]) -> Thought:
     last = {key: values[-1] for key, values in found.items()}
     pairs = (text.rpartition("=") for text in found.get("deadline", ()))
     return Thought(
-        lose=tuple(dict.fromkeys(found.get("lose", ()))),
+        lose=tuple(dict.fromkeys(found.get("lose", ())))[:MOST_NAMED],
         slots=slots_in(last.get("slots")),
         nodes=last.get("nodes", ""),
         policy=last.get("policy", ""),
         settings=last.get("set", ""),
-        deadlines=tuple((ref, when) for ref, _, when in pairs if ref and when),
-        cancel=tuple(dict.fromkeys(found.get("cancel", ()))),
+        deadlines=tuple((ref, when) for ref, _, when in pairs if ref and when)[:MOST_DEADLINES],
+        cancel=tuple(dict.fromkeys(found.get("cancel", ())))[:MOST_NAMED],
         job=last.get("job", ""),
     )
 
@@ -99,6 +103,8 @@ def slots_in(written: object) -> int:
 def settings_in(text: str) -> dict[str, Any]:
     """Settings as they are typed, with commas between; values are read as in a job file. Raises InputInvalid."""
     found: dict[str, Any] = {}
+    if len(text) > _LONGEST_SETTINGS:
+        raise InputInvalid("these are too many settings", remedy="Write interval=2m, margin=0.2", field="set")
     for one in (part.strip() for part in text.split(",")):
         key, sign, value = one.partition("=")
         if not one:

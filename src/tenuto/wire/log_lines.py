@@ -9,11 +9,16 @@ _ERASED = re.compile(r"\x1b\[[012]?K")
 
 def rewritten(line: str) -> str:
     r"""A line as a terminal shows it: after `\r` the following text is written over what stands there."""
-    shown = ""
-    for part in line.split("\r"):
+    pieces: list[str] = []
+    covered = 0
+    # From the end, so that each part is looked at once: a line may be rewritten thousands of times.
+    for part in reversed(line.split("\r")):
         last = _ERASED.split(part)[-1]
-        shown = last if last != part else part + shown[len(part) :]
-    return shown
+        pieces.append(last[covered:])
+        covered = max(covered, len(last))
+        if last != part:
+            break
+    return "".join(pieces)
 
 
 class Lines:

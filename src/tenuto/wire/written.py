@@ -21,6 +21,9 @@ _NUMBER_STARTS = list("-+0123456789.")
 _PLAIN_TAGS = ("tag:yaml.org,2002:seq", "tag:yaml.org,2002:map")
 AS_TEXT = frozenset({"env", "labels"})
 """Mappings whose values are texts: `1.10` stays `1.10` and `true` stays `true`."""
+MOST_VALUES = 100_000
+"""Of one document, those counted again that stand for others: a few lines of aliases can mean billions."""
+_LONGEST_NUMBER = 400
 
 
 class PlainLoader(yaml.SafeLoader):
@@ -30,7 +33,12 @@ class PlainLoader(yaml.SafeLoader):
 
     def construct_yaml_int(self, node: yaml.ScalarNode) -> int:
         """Digits, and nothing but digits: no octal, no sexagesimal numbers."""
-        return int(self.construct_scalar(node))
+        digits = self.construct_scalar(node)
+        if len(digits) > _LONGEST_NUMBER:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"a number of {len(digits)} digits", node.start_mark
+            )
+        return int(digits)
 
 
 def _resolve(tag: str, pattern: str, first: list[str]) -> None:
@@ -120,8 +128,16 @@ class _Reader:
         self._loader = loader
         self._where = where
         self._above: list[yaml.Node] = []
+        self._count = 0
 
     def value(self, node: yaml.Node, path: Path) -> Any:
+        self._count += 1
+        if self._count > MOST_VALUES:
+            raise InputInvalid(
+                f"these are more than {MOST_VALUES:,} values",
+                remedy="Write fewer, and each where it is needed instead of *name",
+                place=_at(node, self._where),
+            )
         self.keys.setdefault(path, _at(node, self._where))
         if isinstance(node, yaml.ScalarNode):
             self.scalars[path] = _at(node, self._where)

@@ -52,6 +52,21 @@ def test_a_long_progress_bar_is_not_hoarded() -> None:
     assert lines.finish() == ["  9999 of 10000"]
 
 
+@given(st.lists(st.sampled_from(["", "a", "bc", "def", "\x1b[K", "\x1b[Kgh", "ij\x1b[2K"])))
+def test_a_line_is_rewritten_part_after_part(parts: list[str]) -> None:
+    shown = ""
+    for part in parts:
+        erased = "\x1b[" in part
+        text = part.rpartition("K")[2] if erased else part
+        shown = text if erased else text + shown[len(text) :]
+    assert rewritten("\r".join(parts)) == shown
+
+
+def test_each_part_of_a_line_is_looked_at_once_however_often_it_is_rewritten() -> None:
+    # Half a million times: if what stood there were copied at each, this would take minutes.
+    assert rewritten("a" * 500_000 + "\rb" * 500_000) == "b" + "a" * 499_999
+
+
 def test_one_worker_is_shown_plainly() -> None:
     out = io.StringIO()
     view = LogView(out)

@@ -16,6 +16,8 @@ BLOCK = 50
 """Lines of a block."""
 LONGEST = 2000
 """Characters of a line that are shown."""
+HELD = 1 << 16
+"""Characters of a line that is not ended; one that is longer goes on as another line."""
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
@@ -34,7 +36,10 @@ class Printed:
 
     def add(self, worker: str, text: str) -> None:
         """Take what a worker printed."""
-        self._keep(worker, self._open.setdefault(worker, Lines()).feed(text))
+        lines = self._open.setdefault(worker, Lines())
+        self._keep(worker, lines.feed(text))
+        if len(lines.unfinished) > HELD:
+            self._keep(worker, lines.finish())
 
     def end(self, worker: str) -> None:
         """It prints nothing more."""
@@ -47,7 +52,7 @@ class Printed:
         self._keep(worker, [f"… {why} …"])
 
     def _keep(self, worker: str, lines: list[str]) -> None:
-        self._lines.extend((worker, line) for line in lines)
+        self._lines.extend((worker, shown(line)) for line in lines)
         while len(self._lines) > self._most:
             self._lines.popleft()
             self._first += 1
@@ -79,7 +84,7 @@ class Printed:
 
     def unfinished(self, search: str = "") -> str:
         """HTML of the lines that are still being written, such as progress bars."""
-        found = ((worker, lines.unfinished) for worker, lines in self._open.items())
+        found = ((worker, shown(lines.unfinished)) for worker, lines in self._open.items())
         return "\n".join(
             self._html(worker, line, search)
             for worker, line in found
@@ -88,7 +93,7 @@ class Printed:
 
     def _html(self, worker: str, line: str, search: str) -> str:
         who = f'<span class="t-who">{escape(worker)}</span> ' if self.named else ""
-        return who + highlighted(shown(line), search)
+        return who + highlighted(line, search)
 
 
 def shown(line: str) -> str:

@@ -102,7 +102,8 @@ class Scaling:
             ui.html(link(node_path(line.node), line.node), sanitize=False).classes("t-node-name")
             free = ui.label().classes("t-muted t-wide")
             fewer = Press(FEWER, f"{FEWER} on {line.node}", partial(self._by, -1, line.node), "flat")
-            workers = ui.label().classes("t-count").props(f'aria-label="Workers on {line.node}"')
+            workers = ui.label().classes("t-count")
+            workers.props["aria-label"] = f"Workers on {line.node}"
             more = Press(MORE, f"{MORE} on {line.node}", partial(self._by, 1, line.node), "flat")
         return _NodeRow(workers, free, fewer, more)
 

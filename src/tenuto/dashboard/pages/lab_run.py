@@ -59,7 +59,8 @@ def add(site: Site, runs: LabRuns) -> None:
             return PlainTextResponse(str(error), 404)
         if not _FILE.fullmatch(name) or not await asyncio.to_thread(path.is_file):
             return PlainTextResponse("There is no such file.", 404)
-        return FileResponse(path, filename=f"{run}-{name}", content_disposition_type="inline")
+        # To be saved, never as a page of ours: drawings may hold scripts. An <img> shows them all the same.
+        return FileResponse(path, filename=f"{run}-{name}")
 
 
 class RunPage:
