@@ -252,17 +252,18 @@ def between_two() -> float:
     return int(time.time() * 1000) / 1000 + 0.0005
 
 
+def told(client: PlainClient, kind: str, name: str, part: str, since: float) -> bool:
+    """Whether the history has anything of something since then."""
+    items = client.numbers(kind, name=name, part=part, since=f"{since:.4f}", step="raw")["items"]
+    return any(one["at"] for one in items)
+
+
 def has_told_of_now(site: Site, job: str) -> float:
     """Wait until everybody has told something; returns the moment up to which all is known."""
     now = between_two()
-
-    def told(client: PlainClient, kind: str, name: str, part: str) -> bool:
-        items = client.numbers(kind, name=name, part=part, since=f"{now:.4f}", step="raw")["items"]
-        return any(one["at"] for one in items)
-
     with site.client(patience=10.0) as client:
         for kind, name, part in (("job", job, "values"), *(("node", node, "") for node in NODES)):
-            eventually(partial(told, client, kind, name, part), f"{name} has told of now")
+            eventually(partial(told, client, kind, name, part, now), f"{name} has told of now")
     return now
 
 
@@ -284,7 +285,7 @@ def test_influxdb_has_every_number_once_although_it_had_no_database_and_then_was
         client.scale(job, {"workers": 1, "force": True})
         eventually(lambda: client.job(job)["generation"] == 2, "the job is rescaled meanwhile")
         eventually(
-            lambda: client.numbers("cluster", since=f"{since:.4f}", step="raw")["items"],
+            partial(told, client, "cluster", "", "", since),
             "the cluster was counted, as it is every ten seconds",
         )
     until = has_told_of_now(site, job)
