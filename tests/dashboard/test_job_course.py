@@ -147,6 +147,6 @@ def test_step_times_are_a_line_for_each_worker() -> None:
         columns("worker:1.worker.1", [0.0], seconds=[0.6]),
     )
     assert {name: line[-1][1] for name, line in step_times(made).items()} == {
-        "1.worker.0": 0.4,
-        "1.worker.1": 0.6,
+        "1.0": 0.4,
+        "1.1": 0.6,
     }

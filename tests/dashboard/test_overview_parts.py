@@ -11,7 +11,7 @@ from tenuto.dashboard.charts import colour_of
 from tenuto.dashboard.cluster_charts import efficiency_chart, jobs_chart
 from tenuto.dashboard.event_lines import event_lines, jobs_in
 from tenuto.dashboard.names import JobNames
-from tenuto.dashboard.over_time import BY_LABEL, SPANS, broken_at_gaps
+from tenuto.dashboard.over_time import BY_LABEL, SPANS, beginning, broken_at_gaps
 from tenuto.dashboard.overview_text import attention, legend, policy, promises, queue, slots
 from tenuto.dashboard.slot_map import SlotUse, largest, picture, use_of
 from tenuto.errors import NotFound
@@ -187,6 +187,13 @@ def test_names_are_asked_for_once_and_a_job_that_is_gone_has_its_id() -> None:
 def test_a_line_breaks_where_nothing_was_measured() -> None:
     assert broken_at_gaps([0, 10, 40], [1, 2, 3], step=10) == [(0, 1), (10, 2), (20, None), (40, 3)]
     assert broken_at_gaps([], [], step=10) == []
+
+
+def test_a_chart_of_a_young_platform_begins_with_what_there_is() -> None:
+    assert beginning([9_700.0], since=6_400.0, until=10_000.0) == 9_700.0
+    assert beginning([9_990.0], since=6_400.0, until=10_000.0) == 9_940.0, "a minute at least"
+    assert beginning([1_000.0], since=6_400.0, until=10_000.0) == 6_400.0
+    assert beginning([], since=9_990.0, until=10_000.0) == 9_990.0
     assert all(span.seconds / span.step <= 340 for span in SPANS)
 
 

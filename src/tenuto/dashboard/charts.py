@@ -6,12 +6,16 @@ Colours of text and lines are readable on light and on dark.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from colorsys import hls_to_rgb
 from typing import Any
 
 PALETTE = (
     "#0f9d8f", "#e4762e", "#5b7fd8", "#c94f7c", "#8a9a2b", "#9467bd", "#d2a92c", "#4aa3c7",
     "#b5523b", "#5f9e57", "#7a6fd0", "#a8737b",
 )  # fmt: skip
+_SHADES = ((0.58, 0.42), (0.46, 0.62))
+"""Saturation and lightness of the colours of jobs: strong and pale."""
+_HUES = 20
 GREY = "#8b98a5"
 LINE = "#8b98a544"
 GOOD, WARN, BAD = "#0f9d8f", "#d97706", "#d64545"
@@ -25,7 +29,9 @@ def colour_of(name: str) -> str:
     number = 0
     for character in name:
         number = (number * 31 + ord(character)) & 0xFFFFFFFF
-    return PALETTE[number % len(PALETTE)]
+    saturation, lightness = _SHADES[number // _HUES % len(_SHADES)]
+    parts = hls_to_rgb(number % _HUES / _HUES, lightness, saturation)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in parts)
 
 
 def time_chart(
@@ -44,7 +50,8 @@ def time_chart(
         "color": list(PALETTE),
         "grid": {"left": 54, "right": 16, "top": 30 if len(lines) > 1 else 14, "bottom": 26},
         "legend": {
-            "show": len(lines) > 1, "type": "scroll", "top": 0, "textStyle": {"color": GREY}, "icon": "roundRect",
+            "show": len(lines) > 1, "type": "scroll", "top": 0, "left": 64, "right": 8,
+            "itemWidth": 14, "itemHeight": 9, "textStyle": {"color": GREY}, "icon": "roundRect",
         },
         "tooltip": {"trigger": "axis", "confine": True},
         "xAxis": {

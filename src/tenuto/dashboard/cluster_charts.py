@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tenuto.dashboard.charts import Points, time_chart
-from tenuto.dashboard.over_time import Span, broken_at_gaps
+from tenuto.dashboard.over_time import Span, beginning, broken_at_gaps
 from tenuto.wire.series import NumbersOut
 
 
@@ -19,16 +19,20 @@ def efficiency_chart(numbers: NumbersOut, span: Span, now: float) -> dict[str, A
     ]
     efficiency = [(at, None if value is None else 100 * value) for at, value in column["efficiency"]]
     lines = {"slots used": used, "efficiency": efficiency}
-    return time_chart(lines, unit="%", most=100.0, since=now - span.seconds, until=now)
+    return time_chart(lines, unit="%", most=100.0, since=_since(numbers, span, now), until=now)
 
 
 def jobs_chart(numbers: NumbersOut, span: Span, now: float) -> dict[str, Any]:
     """How many run, and how many wait."""
     column = _columns(numbers, span)
     lines = {"running": column["running"], "waiting": column["queue"]}
-    options = time_chart(lines, unit="jobs", since=now - span.seconds, until=now)
+    options = time_chart(lines, unit="jobs", since=_since(numbers, span, now), until=now)
     options["yAxis"] |= {"min": 0, "minInterval": 1, "scale": False}
     return options
+
+
+def _since(numbers: NumbersOut, span: Span, now: float) -> float:
+    return beginning((item.at[0] for item in numbers.items if item.at), now - span.seconds, now)
 
 
 def _columns(numbers: NumbersOut, span: Span) -> Mapping[str, Points]:

@@ -42,7 +42,7 @@ NAVIGATION = (
 def frame(title: str, active: str, user: str) -> Iterator[None]:
     """Everything around a page; what is made inside is its content. `active` is the path of its entry."""
     ui.page_title(f"{title} · tenuto")
-    ui.colors(primary="#0f766e")
+    ui.colors(primary="#0f766e", positive="#15803d", warning="#b45309", negative="#b42318", info="#1d4ed8")
     ui.add_head_html(
         '<link rel="stylesheet" href="/page/page.css"><script src="/page/page.js" defer></script>'
     )
@@ -66,8 +66,9 @@ def frame(title: str, active: str, user: str) -> Iterator[None]:
             "click", js_handler="() => window.tenutoColours()"
         )
         ui.html(
-            '<form method="post" action="/logout"><button class="q-btn q-btn--flat" title="Log out" '
-            'aria-label="Log out" style="color:#fff;cursor:pointer;background:none;border:0;padding:4px">'
+            '<form method="post" action="/logout" style="display:flex">'
+            '<button class="q-btn q-btn--flat" title="Log out" aria-label="Log out" '
+            'style="color:#fff;cursor:pointer;background:none;border:0;padding:4px">'
             '<i class="q-icon material-icons" aria-hidden="true">logout</i></button></form>',
             sanitize=False,
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tenuto.dashboard.charts import GREY, Points, in_milliseconds, time_chart
-from tenuto.dashboard.over_time import Span, broken_at_gaps
+from tenuto.dashboard.over_time import Span, beginning, broken_at_gaps
 from tenuto.wire.series import ColumnsOut, GapOut, NumbersOut
 
 PARTS = ("", "gpu:", "net:", "disk:")
@@ -93,7 +93,8 @@ def query_of(node: str, span: Span, since: float | None = None) -> dict[str, Any
 def options(chart: Chart, numbers: NumbersOut, span: Span, now: float) -> dict[str, Any]:
     """A chart of everything that was told."""
     lines = {name: _broken(points, span) for name, points in chart.lines(numbers).items()}
-    made = time_chart(lines, most=chart.most, since=now - span.seconds, until=now)
+    firsts = [item.at[0] for item in numbers.items if item.at] + [gap.since for gap in numbers.gaps]
+    made = time_chart(lines, most=chart.most, since=beginning(firsts, now - span.seconds, now), until=now)
     made["yAxis"] |= {"min": 0, "scale": False}
     made["legend"] |= {"itemWidth": 10, "itemHeight": 10}
     _write_values(made, chart.unit)

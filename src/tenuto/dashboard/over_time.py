@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 MISSING = 2.5
@@ -27,6 +27,18 @@ SPANS = (
 )
 """At most about three hundred points a line."""
 BY_LABEL = {span.label: span for span in SPANS}
+
+
+SHORTEST = 60.0
+"""Seconds that a chart shows at least."""
+
+
+def beginning(firsts: Iterable[float], since: float, until: float) -> float:
+    """Where a chart begins: where it should, or where there is something to be seen for the first time.
+
+    Of a platform that is a minute old an hour would be an empty chart with a needle at its end.
+    """
+    return max(since, min([*firsts, until - SHORTEST]))
 
 
 def broken_at_gaps(

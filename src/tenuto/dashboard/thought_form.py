@@ -90,6 +90,7 @@ class ThoughtForm:
                 self._quick(f"lose {name}", Thought(lose=(name,)))
             for count in (4, 8):
                 self._quick(f"+{count} slots", Thought(slots=count))
+            ui.label("policy:").classes("t-muted t-small self-center")
             for name in self._around.policies:
                 if name != self._around.policy:
                     self._quick(name, Thought(policy=name))

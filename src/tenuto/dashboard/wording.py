@@ -6,6 +6,8 @@ import re
 from html import escape
 from urllib.parse import quote
 
+from tenuto.wire.worker import WORKER
+
 NONE = "\N{EN DASH}"
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z")
 _UNITS = ("B", "KB", "MB", "GB", "TB")
@@ -38,6 +40,12 @@ def job_path(job: str) -> str:
 def node_path(node: str) -> str:
     """The page of a node."""
     return f"/nodes/{quote(node, safe='')}"
+
+
+def worker_name(worker: str) -> str:
+    """A worker as tables, charts and logs name it: by the generation of its birth and its rank then."""
+    generation, role, rank = worker.rsplit(".", 3)[-3:]
+    return f"{'' if role == WORKER else f'{role} '}{generation}.{rank}"
 
 
 def span(seconds: float | None) -> str:

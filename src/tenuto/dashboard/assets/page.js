@@ -70,11 +70,19 @@
       return { data: [...kept, ...gap, ...fresh], showSymbol: false };
     });
     if (series.length) series[0].markArea = { data: gaps };
-    chart.setOption({ xAxis: { min: since, max: until }, series });
+    // As `beginning` in over_time.py: not before there is anything to be seen.
+    const firsts = [...series.map((line) => line.data[0]?.[0]), ...gaps.map(([from]) => from.xAxis)].filter(Number.isFinite);
+    const min = Math.max(since, Math.min(until - 60000, ...firsts));
+    chart.setOption({ xAxis: { min, max: until }, series });
   };
 
   // A page in a tab behind others need not be drawn; the server brings it up to date when it is seen again.
   document.addEventListener("visibilitychange", () => window.emitEvent?.("visibility", !document.hidden));
+
+  // Tab leaves an editor, as it leaves every other field; else nobody without a mouse could get out of it.
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Tab" && event.target.closest?.(".cm-editor")) event.stopPropagation();
+  }, true);
 
   // Keys: g and a letter go to a page, / to the search, ? tells all of them.
   let before = "";

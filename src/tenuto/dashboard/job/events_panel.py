@@ -43,4 +43,4 @@ class Happened:
     async def draw(self, job: JobOut) -> None:
         """Ask and fill the tables."""
         fill(self._table, event_rows(await self._events()))
-        fill(self._starts, attempt_rows(job, (await newest_attempts(self._ask, job.id))[-MOST_STARTS:]))
+        fill(self._starts, attempt_rows((await newest_attempts(self._ask, job.id))[-MOST_STARTS:]))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from math import floor
 
-from tenuto.dashboard.wording import NONE, job_path, link, moment, node_path, sentence, span
+from tenuto.dashboard.wording import NONE, job_path, link, moment, node_path, sentence, span, worker_name
 from tenuto.model.phase import ENDED
 from tenuto.wire.replies import AttemptOut, JobOut
 
@@ -148,18 +148,18 @@ def member_rows(job: JobOut) -> list[dict[str, str | int]]:
     """The workers of a job that rescales in place, for a table."""
     return [
         {
-            "key": one.worker, "rank": one.rank, "worker": one.worker.removeprefix(f"{job.id}."), "node": one.node,
+            "key": one.worker, "rank": one.rank, "worker": worker_name(one.worker), "node": one.node,
             "href": node_path(one.node), "slot": one.slot, "stage": one.stage, "generation": one.generation,
         }
         for one in job.members
     ]  # fmt: skip
 
 
-def attempt_rows(job: JobOut, attempts: list[AttemptOut]) -> list[dict[str, str | int | None]]:
+def attempt_rows(attempts: list[AttemptOut]) -> list[dict[str, str | int | None]]:
     """Every start of a worker, newest first, for a table."""
     return [
         {
-            "key": one.worker, "worker": one.worker.removeprefix(f"{job.id}."), "generation": one.generation,
+            "key": one.worker, "worker": worker_name(one.worker), "generation": one.generation,
             "node": one.node, "href": node_path(one.node), "slot": one.slot, "pid": one.pid,
             "started": one.started_at, "ended": one.ended_at, "end": _end(one),
         }

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from tenuto.client.asynchronous import AsyncClient
 from tenuto.dashboard.job.printed import MOST_LINES, Printed
+from tenuto.dashboard.wording import worker_name
 from tenuto.wire.printed import LogPart
-from tenuto.wire.worker import WORKER, WorkerId
+from tenuto.wire.worker import WorkerId
 
 AT_ONCE = 256 << 10
 """Bytes of one worker that are read at a time; one that prints faster than that is not read whole."""
@@ -50,7 +51,7 @@ class LogReader:
         told = await self.ask.log_parts(self.job, **_query(worker), offset=offset or None, limit=AT_ONCE)
         for part in told.parts:
             if part.offset > offset:
-                self.printed.leave_out(named(worker), "what stood here is no longer kept")
+                self.printed.leave_out(worker_name(str(worker)), "what stood here is no longer kept")
             self._take(part)
             if part.next - part.offset > AT_ONCE - 8:
                 await self._skip_to_end(worker, part.next)
@@ -63,21 +64,15 @@ class LogReader:
                 await self._read_on(worker)
                 continue
             left_out = f"{part.offset - upto:,} bytes are left out; the download has them"
-            self.printed.leave_out(named(worker), left_out)
+            self.printed.leave_out(worker_name(str(worker)), left_out)
             self._take(part)
 
     def _take(self, part: LogPart) -> None:
         worker = WorkerId.parse(part.worker)
         self._next[worker] = part.next
-        self.printed.add(named(worker), part.text)
+        self.printed.add(worker_name(str(worker)), part.text)
         if part.ended:
-            self.printed.end(named(worker))
-
-
-def named(worker: WorkerId) -> str:
-    """A worker as lines and choices name it: by the generation of its birth and its rank then."""
-    role = "" if worker.role == WORKER else f"{worker.role} "
-    return f"{role}{worker.generation}.{worker.rank}"
+            self.printed.end(worker_name(str(worker)))
 
 
 def _query(worker: WorkerId | None) -> dict[str, str | int]:

@@ -9,9 +9,9 @@ from nicegui import ui
 
 from tenuto.client.asynchronous import AsyncClient
 from tenuto.dashboard.frame import card
-from tenuto.dashboard.job.log_reader import LogReader, named
+from tenuto.dashboard.job.log_reader import LogReader
 from tenuto.dashboard.job.metrics_panel import newest_attempts
-from tenuto.dashboard.wording import job_path
+from tenuto.dashboard.wording import job_path, worker_name
 from tenuto.wire.replies import AttemptOut, JobOut
 from tenuto.wire.worker import WorkerId
 
@@ -152,7 +152,7 @@ def _choice(attempt: AttemptOut) -> str:
     end = "" if attempt.ended_at is None else ", ended"
     if attempt.exit_code is not None:
         end = f", exit {attempt.exit_code}"
-    return f"{named(WorkerId.parse(attempt.worker))} on {attempt.node}{end}"
+    return f"{worker_name(attempt.worker)} on {attempt.node}{end}"
 
 
 def _note(lines: int, running: bool) -> str:

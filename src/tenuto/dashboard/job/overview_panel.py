@@ -24,7 +24,8 @@ class Overview:
         self._site = site
         self._ask = ask
         with ui.element("div").classes("t-two w-full"):
-            self._scaling = Scaling(ask, job, changed)
+            with ui.element("div") as self._size:
+                self._scaling = Scaling(ask, job, changed)
             with card("About"):
                 self._facts = ui.html(sanitize=False).classes("w-full")
         with card("Who trains") as self._training:
@@ -34,6 +35,7 @@ class Overview:
         """Tell how it is now."""
         found = await self._site.once("map", self._ask.cluster_map)
         self._scaling.show(job, found)
+        self._size.set_visibility(job.ended_at is None)
         self._facts.set_content(facts_html(facts.facts(job)))
         rows = facts.member_rows(job)
         self._training.set_visibility(bool(rows))

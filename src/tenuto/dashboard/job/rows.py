@@ -8,6 +8,7 @@ from tenuto.dashboard.charts import Points
 from tenuto.dashboard.job.course import Course, Window, lasting, means, steps_a_second
 from tenuto.dashboard.job.held import Held
 from tenuto.dashboard.job.stacked import Row
+from tenuto.dashboard.wording import worker_name
 
 MOST_VALUES = 4
 """Charts of reported values; more would push the rest out of sight."""
@@ -77,4 +78,4 @@ def step_times(course: Course) -> dict[str, Points]:
     """Seconds of a step of each worker; the newest workers, if there were many."""
     found = course.parts("worker:", "seconds")
     newest = sorted(found, key=lambda name: found[name][-1][0])[-MOST_WORKERS:]
-    return {name: found[name] for name in found if name in newest}
+    return {worker_name(name): found[name] for name in found if name in newest}

@@ -69,7 +69,7 @@ class Scaling:
         can = sizes(job)
         self._standing.set_text(can.standing)
         many = "worker" if job.workers == 1 else "workers"
-        self._size.set_text(f"{job.workers} {many} now, {can.least} to {can.most} possible")
+        self._size.set_text(f"{job.workers} {many} now, {can.range} possible")
         for press, button in ((self._fewer, can.fewer), (self._more, can.more), (self._auto, can.auto)):
             press.show(button)
         self._slider.set_enabled(can.slide.works)

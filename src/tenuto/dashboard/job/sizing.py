@@ -42,6 +42,11 @@ class Sizes:
     slide: Button
     auto: Button
 
+    @property
+    def range(self) -> str:
+        """All of them."""
+        return f"only {self.least}" if self.least == self.most else f"{self.least} to {self.most}"
+
 
 @dataclass(frozen=True, slots=True)
 class NodeLine:
