@@ -11,13 +11,14 @@ from typing import TypeVar
 import httpx
 from fastapi import FastAPI
 from nicegui import app as pages
-from nicegui import background_tasks, ui
+from nicegui import background_tasks, core, ui
 from starlette.requests import Request
 from starlette.types import ASGIApp
 
 from tenuto.client.asynchronous import AsyncClient
 from tenuto.dashboard.frame import nowhere, out_of_order
 from tenuto.dashboard.news import News
+from tenuto.dashboard.own_pages import guard_sockets, guarded_uploads
 from tenuto.dashboard.shared import Shared
 from tenuto.server.auth import Gate
 from tenuto.server.platform import Platform
@@ -59,12 +60,13 @@ class Site:
             tailwind=True,
             show_welcome_message=False,
         )
+        guard_sockets(core.sio)
         pages.on_page_exception(out_of_order)
         pages.add_exception_handler(404, nowhere)
         await stack.enter_async_context(shell.router.lifespan_context(shell))
         telling = background_tasks.create(self.news.tell(), name="news")
         stack.callback(telling.cancel)
-        return shell
+        return guarded_uploads(shell)
 
     def ask(self, request: Request) -> AsyncClient:
         """The API, asked for whoever looks at the page."""

@@ -18,14 +18,18 @@ class Config:
 
     def __init__(self) -> None:
         with card("As it was submitted"):
-            self._code = ui.code("", language="yaml").classes("w-full")
-            ui.label("tenuto submit job.yaml takes it as it stands here.").classes("t-muted")
+            # As text: what would colour it takes it for Markdown, in which a job could end its own quotation.
+            self._text = ui.label().classes("t-mono t-file w-full").props('role=group aria-label="YAML"')
+            with ui.row().classes("items-center gap-2"):
+                ui.label("tenuto submit job.yaml takes it as it stands here.").classes("t-muted")
+                ui.button("Copy", icon="content_copy").props("flat dense no-caps").on(
+                    "click",
+                    js_handler=f"() => navigator.clipboard?.writeText(getHtmlElement({self._text.id}).textContent)",
+                )
 
     async def draw(self, job: JobOut) -> None:
         """Show what is asked for now."""
-        written = as_yaml(job.spec)
-        if self._code.content != written:
-            self._code.set_content(written)
+        self._text.set_text(as_yaml(job.spec))
 
 
 class Explanation:
