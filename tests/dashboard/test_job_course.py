@@ -77,6 +77,7 @@ def test_a_hole_is_not_bridged() -> None:
 def test_speed_comes_from_steps_where_no_samples_are_told_and_a_restart_is_no_speed() -> None:
     speed = steps_a_second([(0.0, 0.0), (1.0, 20.0), (2.0, 10.0), (3.0, 30.0), (9.0, 90.0)], 2.0)
     assert speed == [(1.0, 20.0), (2.0, None), (3.0, 20.0), (9.0, 10.0)]
+    assert steps_a_second([(0.0, 1.0), (0.0, 2.0), (1.0, 3.0)], 2.0) == [(1.0, 2.0)]
     [row] = chart_rows(course(columns("", [0.0, 1.0], step=[0.0, 5.0])), None, [], MINUTE)
     assert row.title == "steps/s"
 

@@ -144,7 +144,7 @@ def steps_a_second(steps: list[Point], over: float) -> list[Point]:
         run.append((at, step))
         while len(run) > 2 and run[1][0] <= at - over:
             run.popleft()
-        if len(run) > 1:
+        if at > run[0][0]:  # several steps may be told at one moment
             made.append((at, (step - run[0][1]) / (at - run[0][0])))
     return made
 
