@@ -43,11 +43,13 @@ def test_places_are_said_as_people_say_them() -> None:
 def test_who_did_it_is_named_without_the_platforms_own_spelling() -> None:
     assert actor(an_event("rescale", actor="worker:k1.2.worker.3")) == "its worker 3"
     assert actor(an_event("scaled", actor="policy:edf")) == "the policy edf"
+    assert actor(an_event("loss", actor="node:desk")) == "desk"
     assert actor(an_event("pinned", actor="민준")) == "민준"
 
 
 def test_a_reason_does_not_say_the_verdict_again() -> None:
     assert reason(an_event("verdict", "", "declined", reason="declined: too late")) == "too late"
+    assert reason(an_event("pinned", "auto", "2", actor="민준", reason="민준 asked for it")) == ""
 
 
 def test_a_line_names_a_node_where_it_matters() -> None:
@@ -56,3 +58,11 @@ def test_a_line_names_a_node_where_it_matters() -> None:
 
     assert "lost a worker on " in lost and 'href="/nodes/desk"' in lost
     assert "/nodes/desk" not in began
+
+
+def test_a_line_names_who_did_it_if_it_was_somebody() -> None:
+    by_hand = event_lines([an_event("pinned", "auto", "3", actor="민준")], {"k1": "train"})
+    by_itself = event_lines([an_event("phase", "starting", "running")], {"k1": "train"})
+
+    assert "shall have 3 workers" in by_hand and "· 민준" in by_hand
+    assert "controller" not in by_itself

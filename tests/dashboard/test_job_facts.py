@@ -25,7 +25,7 @@ def test_progress_tells_the_step_that_was_reported_and_the_speed() -> None:
 
 
 def test_who_tells_no_steps_has_no_progress() -> None:
-    nothing = {"left": None, "total": None, "done": None, "speed": 0.0, "step": None, "unit": "steps"}
+    nothing = {"left": None, "total": None, "done": None, "speed": 1.0, "step": None, "unit": "steps"}
     assert facts.progress(a_job(progress=nothing)).text == "It has not told of any step yet."
 
 

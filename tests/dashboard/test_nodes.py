@@ -41,7 +41,7 @@ def test_a_node_is_drained_and_used_again_by_buttons(platform: Platform, visitor
     expect(page.locator(".t-figure")).to_have_text("draining")
     page.get_by_role("button", name="Undrain").click()
     expect(page.locator(".t-figure")).to_have_text("online", timeout=PATIENCE)
-    expect(page.get_by_text("node: draining → online")).to_be_visible(timeout=PATIENCE)
+    expect(page.get_by_text("Is draining")).to_be_visible(timeout=PATIENCE)
 
 
 def test_nodes_are_sorted_by_the_server(platform: Platform, visitor: Visitor) -> None:

@@ -9,7 +9,6 @@ from tenuto.dashboard.event_words import actor, reason, told
 from tenuto.dashboard.wording import job_path, link, moment, node_path, sentence
 from tenuto.wire.replies import EventOut
 
-_NODE_ACTOR = "node:"
 _SOMEWHERE = frozenset({"worker", "loss", "hung"})
 """What happened to a job at one node; of other events of jobs it is only where they were told."""
 
@@ -45,12 +44,9 @@ def _line(event: EventOut, names: Mapping[str, str], about: str) -> str:
 
 
 def _by(event: EventOut) -> str:
-    """Who did it, unless it is whom it is about."""
-    name = event.actor.removeprefix(_NODE_ACTOR)
-    if name == event.actor:
-        who = escape(actor(event))
-    elif name == event.node:
+    """Who did it, if it was somebody else than the job, the node, or the controller that looks after both."""
+    who, _, name = event.actor.rpartition(":")
+    if who == "worker" or event.actor == "controller" or (who == "node" and name == event.node):
         return ""
-    else:
-        who = link(node_path(name), name)
-    return f' <span class="t-muted">by {who}</span>'
+    told_by = link(node_path(name), name) if who == "node" else escape(actor(event))
+    return f' <span class="t-muted">· {told_by}</span>'

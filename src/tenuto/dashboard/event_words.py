@@ -35,7 +35,7 @@ _BY_KIND: Mapping[str, str] = {
     "logs": "had its log deleted", "changed": "was changed", "deleted": "was deleted",
     "monitoring": "has a gap in its history", "shadows": "other policies decide along",
 }  # fmt: skip
-_WORKER, _POLICY, _CONTROLLER = "worker:", "policy:", "controller"
+_WORKER, _POLICY, _NODE, _CONTROLLER = "worker:", "policy:", "node:", "controller"
 
 
 def told(event: EventOut) -> str:
@@ -59,6 +59,8 @@ def told(event: EventOut) -> str:
 
 def reason(event: EventOut) -> str:
     """Why, without what is said already."""
+    if event.reason == f"{event.actor} asked for it":
+        return ""
     return event.reason.removeprefix(f"{event.after}: ") if event.after else event.reason
 
 
@@ -68,7 +70,7 @@ def actor(event: EventOut) -> str:
         return f"its worker {event.actor.rpartition('.')[2]}"
     if event.actor.startswith(_POLICY):
         return f"the policy {event.actor.removeprefix(_POLICY)}"
-    return "the controller" if event.actor == _CONTROLLER else event.actor
+    return "the controller" if event.actor == _CONTROLLER else event.actor.removeprefix(_NODE)
 
 
 def places(written: str) -> str:

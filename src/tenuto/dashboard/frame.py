@@ -68,7 +68,7 @@ def frame(title: str, active: str, user: str) -> Iterator[None]:
         ui.html(
             '<form method="post" action="/logout" style="display:flex">'
             '<button class="q-btn q-btn--flat" title="Log out" aria-label="Log out" '
-            'style="color:#fff;cursor:pointer;background:none;border:0;padding:4px">'
+            'style="color:#fff;cursor:pointer;background:none;border:0;padding:4px;justify-content:center">'
             '<i class="q-icon material-icons" aria-hidden="true">logout</i></button></form>',
             sanitize=False,
         )

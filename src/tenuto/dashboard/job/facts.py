@@ -50,7 +50,7 @@ def progress(job: JobOut) -> Progress:
         parts.append(f"{_amount(whole, told.unit)} of {_amount(total, told.unit)} {told.unit}")
     elif whole is not None:
         parts.append(f"{_amount(whole, told.unit)} {told.unit}")
-    if told.speed and job.state not in ENDED:
+    if told.speed and whole is not None and job.state not in ENDED:
         parts.append(f"{told.speed:.4g} {told.unit}/s")
     share = min(max(whole / total, 0.0), 1.0) if whole is not None and total else 0.0
     if total and whole is not None:
@@ -134,8 +134,10 @@ def _range(job: JobOut) -> str:
 
 
 def _restarts(job: JobOut) -> str:
-    counts = {"failures": job.restarts.failures, "losses": job.restarts.losses}
-    return ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    counts = {"after a failure": job.restarts.failures, "after a loss": job.restarts.losses}
+    return ", ".join(
+        f"{'once' if count == 1 else f'{count} times'} {word}" for word, count in counts.items() if count
+    )
 
 
 def _curve(job: JobOut) -> str:

@@ -80,7 +80,7 @@ def phases_html(data: Mapping[str, Any]) -> str:
     took = {
         word: float(data[name]) for name, word in PHASES.items() if isinstance(data.get(name), int | float)
     }
-    took = {word: milliseconds for word, milliseconds in took.items() if milliseconds > 0}
+    took = {word: milliseconds for word, milliseconds in took.items() if milliseconds >= 0.5}
     if not took:
         return ""
     words = " · ".join(f"{word} {milliseconds:,.0f}" for word, milliseconds in took.items()) + " ms"

@@ -81,6 +81,7 @@ def _legend(row: Row, top: int) -> dict[str, Any]:
         "type": "scroll", "data": [_called(row, name) for name in row.lines],
         "top": top, "left": LEFT + 110, "right": RIGHT,
         "itemHeight": 8, "itemWidth": 14, "icon": "roundRect", "textStyle": {"color": GREY, "fontSize": 11},
+        ":formatter": f"name => name.slice(0, -{len(row.title) + 1})",  # its title stands beside it already
     }  # fmt: skip
 
 

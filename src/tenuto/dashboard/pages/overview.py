@@ -74,7 +74,7 @@ class Overview:
                 self._jobs = ui.echart({"series": []}).classes("t-chart")
         with ui.row().classes("w-full gap-4 items-start t-halves"):
             with card("Needs attention"):
-                ui.link_target("attention")
+                ui.link_target("attention").classes("absolute")
                 self._attention = ui.html(sanitize=False).classes("w-full")
             with card("Latest events"):
                 self._events = ui.html(sanitize=False).classes("w-full")
