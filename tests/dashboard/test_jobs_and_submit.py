@@ -118,6 +118,19 @@ def test_what_is_wrong_is_named_with_its_place_and_nothing_is_submitted(
     assert len(client.jobs()["items"]) == before
 
 
+def test_the_keyboard_alone_gets_through_the_form_and_out_of_its_editor(visitor: Visitor) -> None:
+    page = visitor.go("/submit")
+    editor = page.locator(".cm-content")
+    editor.click()
+    page.keyboard.type("name: by-keys")
+    page.keyboard.press("Tab")
+
+    expect(page.get_by_role("button", name="Ask")).to_be_focused()
+    expect(editor).to_have_text("name: by-keys")
+    page.keyboard.press("Shift+Tab")
+    expect(editor).to_be_focused()
+
+
 def test_a_job_is_submitted_again_with_an_edit(visitor: Visitor, client: PlainClient) -> None:
     first = client.submit(a_job("pierwszy", FOREVER, workers=1, params={"lr": 0.1}))
     page = visitor.go(f"/submit?from={first['id']}")
