@@ -151,9 +151,7 @@ def test_a_stopped_warm_worker_may_save_its_state(stage: WarmStage) -> None:
         "def drained(*_):\n    print('zapisane')\n    sys.exit(143)\n"
         "signal.signal(signal.SIGTERM, drained)\nprint('ready', warm, flush=True)\ntime.sleep(1000)"
     )
-    order = stage.script(code)
-    stage.desk.want(order)
-    stage.desk.until_logged(order, "ready True")
+    order = stage.started_warm(code)
 
     stage.desk.want()
 
@@ -176,9 +174,7 @@ time.sleep(1000)
 
 
 def test_a_warm_worker_and_all_it_started_die_with_its_shim(stage: WarmStage) -> None:
-    order = stage.script(WAITS)
-    stage.desk.want(order)
-    stage.desk.until_logged(order, "ready True")
+    order = stage.started_warm(WAITS)
 
     os.kill(stage.node.shim_pid(order), signal.SIGKILL)
 
@@ -187,12 +183,9 @@ def test_a_warm_worker_and_all_it_started_die_with_its_shim(stage: WarmStage) ->
 
 
 def test_a_warm_worker_is_known_by_its_variables_and_arguments(stage: WarmStage) -> None:
-    order = stage.script(WAITS, "--naród", "대한민국", env={"RANK": "3"})
+    order = stage.started_warm(WAITS, "--naród", "대한민국", env={"RANK": "3"})
 
-    stage.desk.want(order)
     pid = stage.desk.until_running(order).pid
-    stage.desk.until_logged(order, "ready True")
-
     assert pid is not None
     assert environment_of(pid)["RANK"] == "3"
     assert environment_of(pid)[env.REPORT] == str(stage.node.files(order) / "report")
@@ -203,9 +196,7 @@ def test_a_warm_worker_is_known_by_its_variables_and_arguments(stage: WarmStage)
 def test_a_warm_worker_outlives_its_supervisor_and_is_taken_over(stage: WarmStage) -> None:
     code = f"{IS_WARM}\nimport sys\nprint('ready', warm, flush=True)\nopen('go').read()\nsys.exit(9)"
     os.mkfifo(stage.directory / "go")
-    order = stage.script(code)
-    stage.desk.want(order)
-    stage.desk.until_logged(order, "ready True")
+    order = stage.started_warm(code)
 
     servers = stage.server_pids()
     stage.node.kill()
