@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,8 @@ from tests.engines.supervisor.node import HANG, Desk, Node, a_node, an_order
 
 from tenuto.wire.worker import WorkerOrder
 
+TRIES = 4
+"""Workers that may be started until one comes from the warm server."""
 HEAVY = "ciezki_modul"
 """Stands for torch: a module that takes long."""
 IS_WARM = f"import os, {HEAVY}; warm = {HEAVY}.loaded_by != os.getpid()"
@@ -66,16 +67,18 @@ class WarmStage:
 
         On a busy machine the server may be too slow for one, which is then started as any other; the next one is not.
         """
-        give_up = time.monotonic() + HANG
-        while True:
+        tries: list[str] = []
+        while len(tries) < TRIES:
             order = self.script(code, *arguments, **fields)
             self.desk.want(order)
-            said = self.desk.until(partial(self._said, order))
-            if said == "True":
+            until = time.monotonic() + HANG / TRIES
+            self.desk.until(lambda order=order, until=until: self._said(order) or time.monotonic() > until)  # type: ignore[misc]
+            if self._said(order) == "True":
                 return order
-            assert time.monotonic() < give_up, "no worker comes from a warm server"
+            tries.append(f"{self.desk.seen(order)} printed {self.desk.log(order)!r}")
             self.desk.want()
             self.desk.until(lambda: not self.desk.engine.observe().workers)
+        raise AssertionError(f"no worker came from a warm server: {tries}")
 
     def _said(self, order: WorkerOrder) -> str:
         found = re.search(r"^ready (True|False)$", self.desk.log(order), re.MULTILINE)
