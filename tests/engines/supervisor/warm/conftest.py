@@ -67,18 +67,18 @@ class WarmStage:
 
         On a busy machine the server may be too slow for one, which is then started as any other; the next one is not.
         """
-        tries: list[str] = []
-        while len(tries) < TRIES:
+        for _ in range(TRIES):
             order = self.script(code, *arguments, **fields)
             self.desk.want(order)
-            until = time.monotonic() + HANG / TRIES
+            until = time.monotonic() + HANG / 2
             self.desk.until(lambda order=order, until=until: self._said(order) or time.monotonic() > until)  # type: ignore[misc]
-            if self._said(order) == "True":
+            said = self._said(order)
+            assert said, f"{self.desk.seen(order)} printed only {self.desk.log(order)!r}"
+            if said == "True":
                 return order
-            tries.append(f"{self.desk.seen(order)} printed {self.desk.log(order)!r}")
             self.desk.want()
             self.desk.until(lambda: not self.desk.engine.observe().workers)
-        raise AssertionError(f"no worker came from a warm server: {tries}")
+        raise AssertionError("no worker came from a warm server")
 
     def _said(self, order: WorkerOrder) -> str:
         found = re.search(r"^ready (True|False)$", self.desk.log(order), re.MULTILINE)
