@@ -164,11 +164,11 @@ import time, sys
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
-        print("daemon", os.getpid(), flush=True)
+        os.write(1, b"daemon %d\\n" % os.getpid())
         time.sleep(1000)
     os._exit(0)
 os.wait()
-print("ready", warm, flush=True)
+os.write(1, b"ready %r\\n" % warm)
 time.sleep(1000)
 """
 
