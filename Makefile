@@ -8,7 +8,7 @@ BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo figures-quick figures test test-big crash chaos live-promises control-plane monitor dashboard screenshots check format bench clean
+.PHONY: help demo figures-quick figures test test-big crash chaos attack live-promises control-plane monitor dashboard screenshots check format bench clean
 
 # What the examples, the demo and the tests train with. The package itself does not need it; a wheel for a GPU is
 # named with make TORCH=...
@@ -36,7 +36,7 @@ figures: $(VENV)/lab.stamp ## all figures of the paper, in both semantics; DATA=
 
 test: check ## the checks, then every test that takes seconds
 	@tools/debian-packages || echo "Tests that need these packages are skipped and listed."
-	$(BIN)/pytest -m 'not big and not crash and not chaos' --numprocesses auto --maxprocesses 8 --dist worksteal
+	$(BIN)/pytest -m 'not big and not crash and not chaos and not attack' --numprocesses auto --maxprocesses 8 --dist worksteal
 
 test-big: $(VENV)/dev.stamp $(VENV)/torch.stamp ## the tests that take minutes
 	$(BIN)/pytest -m big --durations 0
@@ -48,6 +48,9 @@ crash: $(VENV)/dev.stamp ## kill the platform 200 times under load, and look for
 # Like make crash, for the workers of one training run.
 chaos: $(VENV)/dev.stamp $(VENV)/torch.stamp ## rescale and kill a training run 200 times; every sample must count once
 	SEED=$(or $(SEED),0) KILLS=$(or $(KILLS),200) $(BIN)/pytest -m chaos --capture no
+
+attack: $(VENV)/dev.stamp $(VENV)/torch.stamp ## attack a running platform over loopback for minutes: stalling clients, floods, stolen credentials
+	$(BIN)/pytest -m attack --capture no
 
 live-promises: $(VENV)/lab.stamp $(VENV)/torch.stamp ## ten training jobs with deadlines, live and simulated, in a picture
 	$(BIN)/python benchmarks/live_promises.py
