@@ -68,6 +68,15 @@ ADD_EVENT = insert(tables.events)
 META = select(tables.meta.c.value).where(tables.meta.c.key == _wanted)
 REMOVE_META = delete(tables.meta).where(tables.meta.c.key == _wanted)
 TOKENS = select(tables.tokens)
+REMOVE_TOKEN = delete(tables.tokens).where(tables.tokens.c.digest == _wanted)
+PAGE_SESSION = select(tables.page_sessions).where(tables.page_sessions.c.id == _wanted)
+END_PAGE_SESSIONS = delete(tables.page_sessions).where(
+    or_(
+        tables.page_sessions.c.id == bindparam("id_"),
+        tables.page_sessions.c.token == bindparam("token_"),
+        tables.page_sessions.c.until <= bindparam("until_"),
+    )
+)
 TOKEN = TOKENS.where(tables.tokens.c.digest == _wanted)
 KEYED = select(tables.idempotency_keys).where(tables.idempotency_keys.c.key == _wanted)
 
@@ -94,6 +103,7 @@ _PUT = (
     tables.nodes,
     tables.meta,
     tables.tokens,
+    tables.page_sessions,
     tables.idempotency_keys,
 )
 
