@@ -28,6 +28,8 @@ CODES = {
         401,
         "There is no token, or it is not known here, or it is not for this part of the API.",
     ),
+    "not_your_worker": (403, "A node spoke for a worker that was never ordered there."),
+    "approval_pending": (403, "The node has joined and waits for an operator's approval."),
     "not_found": (404, "No job, node or page is called that."),
     "no_sample": (404, "Nothing was sampled of the node lately."),
     "wrong_method": (405, "The page exists; it takes other methods (header `Allow`)."),
