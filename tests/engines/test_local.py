@@ -131,7 +131,9 @@ def test_a_crew_is_told_to_all_its_nodes_and_a_change_of_it_is_a_new_version() -
     second = engine.orders("węzeł-1", "s-1")
 
     assert engine.observe().nodes["węzeł-1"].peer == "10.0.0.2:7"
-    assert (first.crews, first.workers) == ((crew,), ())
+    [told] = first.crews
+    assert (replace(told, secret=""), first.workers) == (crew, ())
+    assert len(told.secret) == 64
     assert engine.orders("노드-0", "s-1").crews == second.crews
     assert again.version == first.version < second.version
 

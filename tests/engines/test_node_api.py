@@ -21,7 +21,7 @@ from tenuto.server.node_credentials import NodeCredentials
 from tenuto.settings import Nodes, Settings
 from tenuto.store.base import Store, StoreUnavailable, Token, Tx
 from tenuto.store.memory import MemoryStore
-from tenuto.wire.node import LOG_CHUNK, Acknowledged, Hello, Orders, Report, Stored, Welcome
+from tenuto.wire.node import LOG_CHUNK, PREFIX, Acknowledged, Hello, Orders, Report, Stored, Welcome
 from tenuto.wire.worker import ExitReason, WorkerSeen, WorkerState
 
 T = TypeVar("T")
@@ -107,7 +107,7 @@ def test_a_node_speaks_only_for_its_own_workers(node: Dialler, engine: LocalEngi
 
 def test_a_server_that_does_not_know_a_node_asks_it_to_say_hello(node: Dialler) -> None:
     assert refusal(node.post("/report", NOTHING), 409) == "say_hello"
-    assert refusal(node.http.get("/orders", params={"node": "노드-0"}), 409) == "say_hello"
+    assert refusal(node.http.get("/orders", params={"node": "노드-0", "session": "s-1"}), 409) == "say_hello"
 
 
 def test_of_two_supervisors_with_one_name_the_later_is_listened_to(node: Dialler) -> None:
@@ -211,14 +211,16 @@ def test_an_earlier_supervisor_that_waits_for_orders_learns_that_it_is_supersede
 
 def test_output_goes_to_the_log_of_its_worker(node: Dialler, logs: KeptLogs) -> None:
     worker = an_id("zadanie", role="파라미터")
+    node.say("/hello", HELLO, Welcome)
 
-    assert node.read(node.upload(str(worker), b"hello ", node="n", offset=0), Stored).next == 6
-    assert node.read(node.upload(str(worker), b"world\n", node="n", offset=6), Stored).next == 12
-    assert node.read(node.upload(str(worker), b"lost", node="n", offset=99), Stored).next == 12
+    assert node.read(node.upload(str(worker), b"hello ", offset=0), Stored).next == 6
+    assert node.read(node.upload(str(worker), b"world\n", offset=6), Stored).next == 12
+    assert node.read(node.upload(str(worker), b"lost", offset=99), Stored).next == 12
     assert logs.logs == {worker: b"hello world\n"}
 
 
 def test_more_output_than_fits_one_upload_is_refused(node: Dialler, logs: KeptLogs) -> None:
+    node.say("/hello", HELLO, Welcome)
     assert node.upload(str(an_id()), b"x" * LOG_CHUNK, offset=0).status_code == 200
     assert refusal(node.upload(str(an_id("other")), b"x" * (LOG_CHUNK + 1), offset=0), 413) == "too_large"
     assert an_id("other") not in logs.logs
@@ -264,7 +266,8 @@ def test_a_question_for_orders_that_is_none_is_refused(node: Dialler, query: dic
 def test_fields_of_a_later_minor_version_are_left_aside(node: Dialler) -> None:
     body = b'{"node":"n","session":"s","slots":[],"address":"a","version":"2","mood":"good"}'
 
-    assert node.post("/hello", body).status_code == 200
+    with Dialler(str(node.http.base_url).removesuffix(f"{PREFIX}/"), node="n") as newer:
+        assert newer.post("/hello", body).status_code == 200
 
 
 def test_a_node_stays_in_touch_while_the_store_that_knows_its_credential_is_away(server: Server) -> None:
