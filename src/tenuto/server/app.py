@@ -35,6 +35,7 @@ from tenuto.server import (
     shadows,
     stream,
     timeline,
+    tokens,
     whatif,
 )
 from tenuto.server import logs as log_pages
@@ -115,6 +116,7 @@ def create_app(
         cluster_map,
         overview,
         page,
+        tokens,
     )
     questions = (dry_run, whatif, explain)
     for resource in (*about_jobs, *about_the_whole, *questions):

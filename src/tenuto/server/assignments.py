@@ -17,7 +17,6 @@ _MOST_REMEMBERED = 100_000
 class NotYourWorker(NotAllowed):
     """A node spoke for a worker that was never ordered there."""
 
-    code = "not_your_worker"
     http_status = 403
 
 
@@ -55,6 +54,7 @@ class Assignments:
         if not self.has(node, worker):
             raise NotYourWorker(
                 f"worker {worker} was never ordered on node {node}",
+                code="not_your_worker",
                 remedy="A node speaks only for the workers that it was told to start",
             )
 

@@ -45,6 +45,8 @@ CODES = {
     "not_enough_slots": (409, "There are not so many slots there."),
     "would_break_promises": (409, "Promises would be broken; `force` does it all the same."),
     "not_promisable": (409, "The new deadline cannot be promised; the message tells what can."),
+    "own_token": (409, "It is the token of this request; `force` revokes it all the same."),
+    "too_many_tokens": (409, "There are so many tokens that none is added."),
     "node_in_use": (409, "The node still has workers; drain it first."),
     "node_offline": (409, "The node is not heard of."),
     "too_large": (413, "The body is larger than the server takes."),

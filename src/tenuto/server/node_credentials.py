@@ -26,7 +26,6 @@ DAY_SECONDS = 86_400.0
 class ApprovalPending(NotAllowed):
     """A node has joined and waits for an operator."""
 
-    code = "approval_pending"
     http_status = 403
 
 
@@ -115,6 +114,7 @@ def check_approved(token: Token) -> None:
     if not token.approved:
         raise ApprovalPending(
             f"node {token.node} waits for approval",
+            code="approval_pending",
             remedy=f"An operator approves it with: tenuto node approve {token.node}",
         )
 
