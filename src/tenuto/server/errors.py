@@ -23,6 +23,7 @@ _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 CODES = {
     "broken_json": (400, "The body is no JSON."),
+    "broken_request": (400, "The request is not HTTP/1.1."),
     "host_not_known": (400, "The server listens on this machine only and was called by another name."),
     "not_allowed": (
         401,
@@ -31,6 +32,10 @@ CODES = {
     "not_found": (404, "No job, node or page is called that."),
     "no_sample": (404, "Nothing was sampled of the node lately."),
     "wrong_method": (405, "The page exists; it takes other methods (header `Allow`)."),
+    "too_slow": (
+        408,
+        "The headers or the body came too slowly (`serving.header_seconds`, `serving.body_rate`).",
+    ),
     "conflict": (409, "It cannot be done as things stand."),
     "ambiguous": (409, "The beginning of an id fits several jobs."),
     "ended": (409, "The job has ended; `resubmit` makes a new one of it."),
@@ -47,8 +52,10 @@ CODES = {
     "node_offline": (409, "The node is not heard of."),
     "too_large": (413, "The body is larger than the server takes."),
     "input_invalid": (422, "A field must be changed; `field` names it."),
+    "headers_too_large": (431, "The headers are larger than the server takes (`serving.header_bytes`)."),
     "internal": (500, "Our mistake; the message holds a number that stands in the server's log."),
     "busy": (503, "Too many questions are being worked out; ask again in `Retry-After` seconds."),
+    "too_many_connections": (503, "Too many connections are open; close some, or send a token on each."),
     "not_well": (503, "The server answers, but nobody decides."),
     "not_ready": (503, "The platform takes no work now: it starts, is drained, or its store is away."),
     "store_unavailable": (503, "The store takes no writes now; nothing was changed. Try again."),
