@@ -15,6 +15,7 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tenuto.errors import Busy, TenutoError, Told
+from tenuto.wire.json_limits import MAX_DEPTH
 from tenuto.wire.problems import Problem, invalid, problems_in
 from tenuto.wire.replies import ErrorOut
 
@@ -77,7 +78,10 @@ def error_response(error: TenutoError) -> JSONResponse:
     """Tell an error to a client."""
     message = getattr(error, "problem", None) or str(error)
     body = ErrorOut(
-        code=error.code, message=_sendable(message), remedy=_sendable(error.remedy), field=error.field
+        code=error.code,
+        message=_sendable(message),
+        remedy=_sendable(error.remedy),
+        field=None if error.field is None else _sendable(error.field),
     )
     headers = {"WWW-Authenticate": "Bearer"} if error.http_status == 401 else None
     if isinstance(error, Busy):
@@ -179,6 +183,13 @@ def _as_told(request: Request, error: HTTPException) -> Refused:
         return Refused(f"{request.method} is not possible here", code="wrong_method", remedy=remedy)
     if error.status_code == 413:
         return body_too_large(str(error.detail))
+    cause = error.__cause__
+    if isinstance(cause, RecursionError | ValueError) and not isinstance(cause, UnicodeError):
+        return Refused(
+            "the body is JSON that cannot be read: it is nested too deeply, or a number has too many digits",
+            code="input_invalid",
+            remedy=f"Nest at most {MAX_DEPTH} levels, and write large integers as text",
+        )
     return _broken_json("")
 
 
