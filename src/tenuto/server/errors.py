@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -221,6 +222,8 @@ class Incidents:
 
         try:
             await self.app(scope, receive, watched)
+        except ClientDisconnect:  # nobody is left to be answered
+            log.debug("a client went away during %s %s", scope["method"], scope["path"])
         except Exception:
             incident = secrets.token_hex(4)
             log.exception("incident %s: %s %s", incident, scope["method"], scope["path"])
