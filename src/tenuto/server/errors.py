@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -20,6 +21,8 @@ from tenuto.wire.problems import Problem, invalid, problems_in
 from tenuto.wire.replies import ErrorOut
 
 log = logging.getLogger(__name__)
+WEBSOCKET_REFUSED = 4401
+"""The close code of a websocket that is not allowed; below 5000 applications choose their own."""
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 CODES = {
@@ -87,6 +90,15 @@ def error_response(error: TenutoError) -> JSONResponse:
     if isinstance(error, Busy):
         headers = {"Retry-After": str(error.retry_after)}
     return JSONResponse(body.model_dump(), status_code=error.http_status, headers=headers)
+
+
+async def refuse(error: TenutoError, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request with an error; a websocket is closed before it is opened, which clients see as status 403."""
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": WEBSOCKET_REFUSED})
+    else:
+        await error_response(error)(scope, receive, send)
 
 
 class Refused(Told):
@@ -221,6 +233,8 @@ class Incidents:
 
         try:
             await self.app(scope, receive, watched)
+        except ClientDisconnect:  # nobody is left to be answered
+            log.debug("a client went away during %s %s", scope["method"], scope["path"])
         except Exception:
             incident = secrets.token_hex(4)
             log.exception("incident %s: %s %s", incident, scope["method"], scope["path"])
