@@ -47,6 +47,10 @@ CODES = {
     "not_paused": (409, "Only a paused job can be resumed."),
     "being_cancelled": (409, "The job is being cancelled."),
     "gap": (409, "Records before these are missing; the message tells which is wanted."),
+    "unreadable": (
+        409,
+        "The record of the job or node is damaged, or of another version; it can be removed.",
+    ),
     "key_reused": (409, "The same idempotency key came with another request."),
     "out_of_range": (409, "The job cannot have so many workers."),
     "not_enough_slots": (409, "There are not so many slots there."),

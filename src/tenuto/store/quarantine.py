@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
+from pydantic import ValidationError
+
 from tenuto.model.event import Event
 from tenuto.store.base import Tx
 
@@ -131,9 +133,12 @@ def forget(tx: Tx, table: str, key: str) -> None:
 
 
 def problem_in(error: Exception) -> str:
-    """What a reader says about a record, in one short line."""
-    lines = [line.strip() for line in str(error).splitlines()]
-    return _clean(" ".join(lines[:3]))[:_LONGEST_PROBLEM] or type(error).__name__
+    """What a reader says about a record, in one short line, without anything that the record holds."""
+    if not isinstance(error, ValidationError):
+        return type(error).__name__
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(str(part) for part in first["loc"][1:])
+    return _clean(f"{place}: {first['msg']}" if place else first["msg"])[:_LONGEST_PROBLEM]
 
 
 def _clean(text: str) -> str:
