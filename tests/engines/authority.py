@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tenuto.errors import NotAllowed
 from tenuto.wire.credential_file import write_credential
 from tenuto.wire.node import Admitted
 from tenuto.wire.worker import WorkerId
@@ -33,9 +32,10 @@ class OpenAuthority:
             return None
         return Admitted(node=bytes.fromhex(secret.removeprefix(_PREFIX)).decode())
 
-    def join(self, secret: str, node: str) -> str:
-        if secret != self.token:
-            raise NotAllowed("this is not the token with which nodes join", remedy="Find the right one")
+    def may_join(self, secret: str) -> bool:
+        return secret == self.token
+
+    def join(self, node: str) -> str:
         return credential_of(node)
 
     def renew(self, node: str, secret: str) -> str:

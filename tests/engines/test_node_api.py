@@ -273,7 +273,7 @@ def test_fields_of_a_later_minor_version_are_left_aside(node: Dialler) -> None:
 def test_a_node_stays_in_touch_while_the_store_that_knows_its_credential_is_away(server: Server) -> None:
     engine, store = LocalEngine(), AwayStore()
     credentials = some_credentials(store, engine)
-    secret = credentials.join(TOKEN, HELLO.node)
+    secret = credentials.join(HELLO.node)
     server.app = an_app(engine, settings=SETTINGS, authority=credentials)
     with Dialler(server.url, token=secret) as node:
         node.say("/hello", HELLO, Welcome)
@@ -302,3 +302,15 @@ def some_credentials(store: Store, engine: LocalEngine) -> NodeCredentials:
     store.write(lambda tx: tx.add_token(Token(digest=digest_of(TOKEN), user="nodes", kind=JOIN)))
     assignments = Assignments(store, engine.was_ordered)
     return NodeCredentials(store, Gate(store), assignments, SETTINGS.nodes, time.time)
+
+
+@pytest.mark.parametrize(
+    "labels", [{"a": "x\0"}, {"": "x"}, {"a": "x" * 201}, {str(number): "" for number in range(65)}]
+)
+def test_labels_of_a_node_have_the_limits_of_labels(
+    node: Dialler, engine: LocalEngine, labels: dict[str, str]
+) -> None:
+    response = node.post("hello", replace(HELLO, labels=labels))
+
+    assert (response.status_code, response.json()["field"]) == (422, "labels")
+    assert engine.observe().nodes == {}

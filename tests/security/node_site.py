@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 from fastapi import FastAPI
-from tests.engines.builders import an_order
+from tests.engines.builders import an_id, an_order
 from tests.engines.serving import Server
 
 from tenuto.engines.local import LocalEngine
@@ -28,12 +28,23 @@ from tenuto.store.logs import LogStore
 from tenuto.store.memory import MemoryStore
 from tenuto.store.steps import StepStore
 from tenuto.wire.codec import decode, encode
-from tenuto.wire.node import HEADER, PREFIX, PROTOCOL, Hello, Orders
+from tenuto.wire.node import HEADER, PREFIX, PROTOCOL, Hello, Orders, Sampled, Samples
 from tenuto.wire.worker import WorkerOrder
 
 JOIN_TOKEN, USER_TOKEN, USER_NAME = "the-token-for-joining", "the-token-of-a-user", "민준"
 API = "/api/v1"
 QUICK: dict[str, Any] = {"timeout": 30.0, "trust_env": False, "verify": False}
+
+
+class KeptSamples:
+    """What nodes have uploaded."""
+
+    def __init__(self) -> None:
+        self.taken: list[Samples] = []
+
+    def take(self, told: Samples) -> Sampled:
+        self.taken.append(told)
+        return Sampled(kept=None)
 
 
 class Clock:
@@ -85,14 +96,14 @@ class Site:
     directory: Path
     http: httpx.Client
     clock: Clock
-    speakers: dict[str, Speaker] = field(default_factory=dict)
+    samples: KeptSamples
 
     def speaker(self, name: str, secret: str) -> Speaker:
         return Speaker(self.http, name, secret)
 
     def joined(self, name: str) -> Speaker:
         """A node that has joined and said hello."""
-        speaker = self.speaker(name, self.credentials.join(JOIN_TOKEN, name))
+        speaker = self.speaker(name, self.credentials.join(name))
         assert speaker.hello().status_code == 200
         return speaker
 
@@ -105,7 +116,7 @@ class Site:
 
     def ordered(self, node: str, job: str = "job-1", **fields: Any) -> WorkerOrder:
         """A worker that the controller wants on a node, and no others."""
-        order = replace(an_order(job), node=node, env={"SECRET": "env-of-the-owner"}, **fields)
+        order = an_order(an_id(job), node=node, env={"SECRET": "env-of-the-owner"}, **fields)
         self.engine.want(1, [order])
         return order
 
@@ -129,13 +140,14 @@ def a_site(directory: Path, server: Server, nodes: Nodes | None = None) -> Itera
     gate = Gate(store, clock)
     credentials = NodeCredentials(store, gate, Assignments(store, engine.was_ordered), settings.nodes, clock)
     logs = LogStore(directory / "logs", keep_bytes=1 << 20)
-    router = node_router(engine, logs, credentials, settings)
+    samples = KeptSamples()
+    router = node_router(engine, logs, credentials, settings, samples=samples)
     files = Files(logs, StepStore(directory / "records", keep_bytes=1 << 20))
     app = create_app(store, files, settings, clock, [router], gate=gate)
     app.state.assignments, app.state.on_revoked = credentials.assignments, engine.dismiss
     server.app = app
     with httpx.Client(base_url=server.url, **QUICK) as http:
-        yield Site(store, engine, credentials, app, directory, http, clock)
+        yield Site(store, engine, credentials, app, directory, http, clock, samples)
     engine.close()
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fastapi.routing import APIRoute
 from tests.engines.builders import an_id
 from tests.engines.serving import Server
 from tests.forecast.records import a_spec
+from tests.security.app_routes import routes_of
 from tests.security.node_site import API, JOIN_TOKEN, USER_TOKEN, Site, Speaker, a_hello, a_site, code_of
 
 from tenuto.model.job import Job, Progress
@@ -72,12 +72,8 @@ CONCERN_NO_NODE = {"/join", "/probe"}
 """The first takes the token for joining only; the second gives back zeros."""
 
 
-def node_routes(site: Site) -> list[str]:
-    return [
-        route.path.removeprefix(PREFIX)
-        for route in site.app.routes
-        if isinstance(route, APIRoute) and route.path.startswith(PREFIX)
-    ]
+def node_routes(site: Site) -> set[str]:
+    return {path.removeprefix(PREFIX) for path, _ in routes_of(site.app) if path.startswith(PREFIX)}
 
 
 def test_a_stolen_credential_is_refused_on_every_route_in_anothers_name(site: Site) -> None:
@@ -85,11 +81,12 @@ def test_a_stolen_credential_is_refused_on_every_route_in_anothers_name(site: Si
     order = site.ordered(VICTIM)
     heard = site.engine.observe()
 
-    assert set(node_routes(site)) == IN_ANOTHERS_NAME.keys() | CONCERN_NO_NODE, "a new route belongs here"
-    refusals = {path: code_of(send(thief)) for path, send in IN_ANOTHERS_NAME.items() if path != "/samples"}
+    assert node_routes(site) == IN_ANOTHERS_NAME.keys() | CONCERN_NO_NODE, "a new route belongs here"
+    refusals = {path: code_of(send(thief)) for path, send in IN_ANOTHERS_NAME.items()}
 
     assert set(refusals.values()) == {(403, "not_your_node")}
-    assert site.engine.observe() == heard
+    assert replace(site.engine.observe(), listened=heard.listened) == heard
+    assert site.samples.taken == []
     assert victim.orders().workers == (order,)
     assert thief.orders().workers == ()
 
@@ -97,7 +94,7 @@ def test_a_stolen_credential_is_refused_on_every_route_in_anothers_name(site: Si
 def test_neither_the_token_for_joining_nor_that_of_a_user_speaks_for_a_node(site: Site) -> None:
     site.joined(VICTIM)
 
-    for secret in (JOIN_TOKEN, USER_TOKEN, "guessed", ""):
+    for secret in (JOIN_TOKEN, USER_TOKEN, "guessed"):
         other = site.speaker(VICTIM, secret)
         probe = other.request("POST", "/probe", b"x", give=1)
         refusals = {path: code_of(send(other)) for path, send in IN_ANOTHERS_NAME.items()}
@@ -217,7 +214,7 @@ def test_a_revocation_ends_a_wait_for_orders_at_once(site: Site) -> None:
         target=lambda: answers.append(code_of(victim.request("GET", "/orders", **query, wait=HANG)))
     )
     waiting.start()
-    until(lambda: bool(site.engine._nodes[VICTIM].orders._rings))
+    until(lambda: bool(site.engine._nodes[VICTIM].orders._listeners))
 
     site.user("POST", f"/nodes/{VICTIM}/revoke")
     waiting.join(HANG / 2)
@@ -250,7 +247,7 @@ def until(holds: Callable[[], bool]) -> None:
     ],
 )
 def test_a_node_that_cannot_be_is_refused(site: Site, fields: dict[str, Any], field: str) -> None:
-    node = site.speaker(THIEF, site.credentials.join(JOIN_TOKEN, THIEF))
+    node = site.speaker(THIEF, site.credentials.join(THIEF))
 
     answer = node.hello(**fields)
 
@@ -277,8 +274,16 @@ def test_a_report_is_bounded(site: Site) -> None:
     assert (len(found.message), len(found.data)) == (10_000, 50)
     assert site.engine.observe().nodes[VICTIM].ports == (8080,)
     assert site.engine.observe().nodes[VICTIM].memory == (None, 0.5)
-    many = a_report(VICTIM, *(an_exit(an_id(f"j{n}"), VICTIM) for n in range(5000)))
-    assert code_of(node.request("POST", "/report", many)) == (422, "input_invalid")
+
+
+def test_a_report_has_no_more_workers_than_a_node_can_have(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    node, seen = site.joined(VICTIM), [an_exit(an_id(f"j{number}"), VICTIM) for number in range(5)]
+    monkeypatch.setattr("tenuto.engines.node_limits.MOST_WORKERS", 4)
+
+    assert node.request("POST", "/report", a_report(VICTIM, *seen[:4])).status_code == 200
+    assert code_of(node.request("POST", "/report", a_report(VICTIM, *seen))) == (422, "input_invalid")
 
 
 def test_a_node_that_sends_too_much_is_slowed_and_others_are_not(site: Site) -> None:
@@ -319,7 +324,7 @@ def test_a_credential_is_replaced_after_some_days(tmp_path: Path, server: Server
 
 def test_a_new_node_waits_for_approval_if_that_is_wanted(tmp_path: Path, server: Server) -> None:
     with a_site(tmp_path, server, Nodes(approval=True)) as site:
-        node = site.speaker(THIEF, site.credentials.join(JOIN_TOKEN, THIEF))
+        node = site.speaker(THIEF, site.credentials.join(THIEF))
         mine = WorkerId("job-7", 1, "worker", 0)
         add_job(site, "job-7", mine=mine, others=WorkerId("job-7", 1, "worker", 1))
 
@@ -344,7 +349,7 @@ def test_a_removed_node_is_told_to_leave_and_its_name_is_free(site: Site) -> Non
     assert node.hello().status_code == 200
     assert node.orders().leave
     assert code_of(node.request("POST", "/renew", Renew(node=VICTIM))) == (403, "not_your_node")
-    fresh = site.speaker(VICTIM, site.credentials.join(JOIN_TOKEN, VICTIM))
+    fresh = site.speaker(VICTIM, site.credentials.join(VICTIM))
     site.credentials.gate._seen.clear()
     assert code_of(node.hello()) == (401, "not_allowed")
     assert replace(fresh, session="s-9").hello().status_code == 200

@@ -21,6 +21,7 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
 
+from tenuto.client_connection import mark_authenticated
 from tenuto.engines.local import LocalEngine
 from tenuto.engines.node_limits import RequestRate, bounded, check_hello, check_name
 from tenuto.engines.questions import Questions
@@ -98,8 +99,12 @@ class NodeAuthority(Protocol):
         """The node of a credential; None if it is not one. Raises StoreUnavailable, NotAllowed."""
         ...
 
-    def join(self, secret: str, node: str) -> str:
-        """Issue a credential for a new node. Raises NotAllowed, Conflict, StoreUnavailable."""
+    def may_join(self, secret: str) -> bool:
+        """Whether this is the token for joining. Raises StoreUnavailable."""
+        ...
+
+    def join(self, node: str) -> str:
+        """Issue a credential for a new node. Raises Conflict, StoreUnavailable."""
         ...
 
     def renew(self, node: str, secret: str) -> str:
@@ -141,22 +146,22 @@ def node_router(
 ) -> APIRouter:
     """The routes; `authority` checks credentials. Not part of the public API's description."""
     desk = _Desk(engine, logs, authority, settings, questions or Questions(), samples)
-    joining = APIRouter(route_class=_NodeRoute, include_in_schema=False)
-    joining.post("/join")(desk.join)
-    joined = APIRouter(
-        route_class=_NodeRoute, include_in_schema=False, dependencies=[Depends(_guard(authority))]
+    router = APIRouter(
+        prefix=PREFIX,
+        route_class=_NodeRoute,
+        include_in_schema=False,
+        dependencies=[Depends(_check_protocol)],
     )
-    joined.post("/renew")(desk.renew)
-    joined.post("/hello")(desk.hello)
-    joined.post("/report")(desk.report)
-    joined.get("/orders")(desk.orders)
-    joined.put("/logs/{worker:path}")(desk.logs)
-    joined.post("/samples")(desk.samples)
-    joined.post("/answers")(desk.answers)
-    joined.post("/probe")(desk.probe)
-    router = APIRouter(prefix=PREFIX, dependencies=[Depends(_check_protocol)])
-    router.include_router(joining)
-    router.include_router(joined)
+    may_join, joined = [Depends(_check_join(authority))], [Depends(_check_credential(authority))]
+    router.post("/join", dependencies=may_join)(desk.join)
+    router.post("/renew", dependencies=joined)(desk.renew)
+    router.post("/hello", dependencies=joined)(desk.hello)
+    router.post("/report", dependencies=joined)(desk.report)
+    router.get("/orders", dependencies=joined)(desk.orders)
+    router.put("/logs/{worker:path}", dependencies=joined)(desk.logs)
+    router.post("/samples", dependencies=joined)(desk.samples)
+    router.post("/answers", dependencies=joined)(desk.answers)
+    router.post("/probe", dependencies=joined)(desk.probe)
     return router
 
 
@@ -195,7 +200,7 @@ class _Desk:
         """A machine becomes a node: it has the token for joining, and gets a credential of its own."""
         join = _read(Join, await _body(request, SMALL_BYTES))
         check_name(join.node)
-        credential = await run_in_threadpool(self._authority.join, _secret(request), join.node)
+        credential = await run_in_threadpool(self._authority.join, join.node)
         return _json(Joined(credential=credential))
 
     async def renew(self, request: Request) -> Response:
@@ -402,7 +407,22 @@ async def _check_protocol(request: Request) -> None:
         )
 
 
-def _guard(authority: NodeAuthority) -> Callable[[Request], Coroutine[Any, Any, None]]:
+def _check_join(authority: NodeAuthority) -> Callable[[Request], Coroutine[Any, Any, None]]:
+    """What comes before a request to join: the token for joining, which is good for nothing else."""
+
+    async def check(request: Request) -> None:
+        secret = _secret(request)
+        if not secret or not await run_in_threadpool(authority.may_join, secret):
+            raise NotAllowed(
+                "this is not the token with which nodes join",
+                remedy="Start the supervisor with a copy of node-token from the server's home",
+            )
+        mark_authenticated(request.scope)
+
+    return check
+
+
+def _check_credential(authority: NodeAuthority) -> Callable[[Request], Coroutine[Any, Any, None]]:
     """What comes before every request but that to join: the credential, which determines the node.
 
     A credential that was checked a moment ago is not looked up again, and while the store is away those that were
@@ -420,6 +440,7 @@ def _guard(authority: NodeAuthority) -> Callable[[Request], Coroutine[Any, Any, 
                 remedy="Let the machine join again: delete the file credential in the supervisor's directory, "
                 "and start it with a copy of node-token from the server's home",
             )
+        mark_authenticated(request.scope)
         request.state.node = caller
 
     return check

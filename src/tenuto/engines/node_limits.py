@@ -14,7 +14,7 @@ from ipaddress import ip_address
 from threading import Lock
 
 from tenuto.errors import Busy, InputInvalid
-from tenuto.wire.fields import node_name
+from tenuto.wire.fields import labels, node_name
 from tenuto.wire.node import MOST_SLOTS, Hello, Report
 from tenuto.wire.quantities import Unusable
 from tenuto.wire.worker import WorkerSeen
@@ -24,8 +24,6 @@ MOST_WORKERS = 4 * MOST_SLOTS
 MOST_PORTS = 64
 MOST_NUMBERS = 50
 """Numbers that a worker reports with a step."""
-MOST_LABELS = 64
-LABEL_CHARACTERS = 256
 MESSAGE_CHARACTERS = 10_000
 TEXT_CHARACTERS = 200
 LARGEST_PORT = 65_535
@@ -62,9 +60,15 @@ def check_hello(hello: Hello) -> None:
         raise _unusable("peer", f"{hello.peer[:100]!r} is not HOST:PORT")
     if len(hello.version) > TEXT_CHARACTERS:
         raise _unusable("version", f"a version has at most {TEXT_CHARACTERS} characters")
-    labels = [text for pair in hello.labels.items() for text in pair]
-    if len(hello.labels) > MOST_LABELS or any(len(text) > LABEL_CHARACTERS for text in labels):
-        raise _unusable("labels", f"a node has at most {MOST_LABELS} labels of {LABEL_CHARACTERS} characters")
+    _check_labels(hello)
+
+
+def _check_labels(hello: Hello) -> None:
+    """Labels of nodes are stored and shown like those of jobs, and have the same limits."""
+    try:
+        labels(dict(hello.labels))
+    except Unusable as error:
+        raise InputInvalid(f"labels: {error.problem}", remedy=error.remedy, field="labels") from None
 
 
 def bounded(report: Report) -> Report:

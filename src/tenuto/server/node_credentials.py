@@ -48,14 +48,13 @@ class NodeCredentials:
         """The node of a credential; None if it is not one, or not any more. Raises StoreUnavailable."""
         return self._admitted(self.gate.known(f"Bearer {secret}"))
 
-    def join(self, secret: str, node: str) -> str:
-        """A credential for a new node. Raises NotAllowed for a wrong join token, Conflict for a name that is taken."""
+    def may_join(self, secret: str) -> bool:
+        """Whether this is the token for joining. Raises StoreUnavailable."""
         token = self.gate.known(f"Bearer {secret}")
-        if token is None or token.kind != JOIN:
-            raise NotAllowed(
-                "this is not the token with which nodes join",
-                remedy="Start the supervisor with a copy of node-token from the server's home",
-            )
+        return token is not None and token.kind == JOIN
+
+    def join(self, node: str) -> str:
+        """A credential for a new node. Raises Conflict for a name that is taken."""
         issued, new = self._new(node, approved=not self.settings.approval)
         self.store.write(lambda tx: add_credential(tx, new, new.created_at))
         log.info(
