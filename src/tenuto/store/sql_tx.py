@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -236,6 +236,22 @@ class SqlTx:
         found = [EVENT.decode(text) for text in self._found(sql.event_list(query))]
         return found[::-1] if query.last else found
 
+    def oldest_event(self) -> int:
+        (oldest,) = self._run(sql.OLDEST_EVENT).fetchone()
+        return self.counters.events + 1 if oldest is None else int(oldest)
+
+    def count_events(self) -> Mapping[str, int]:
+        return {job: number for job, number in self._run(sql.COUNT_EVENTS).fetchall()}
+
+    def remove_events(self, before: int, limit: int, *, job: str | None = None) -> int:
+        below = min(before, self.counters.events)
+        if not self.events(EventQuery(job=job or "", before=below, limit=1)):
+            return 0  # what changes nothing takes no revision
+        wanted = {"before": below, "at_most": limit}
+        if job is None:
+            return self._change(sql.REMOVE_EVENTS, wanted)
+        return self._change(sql.REMOVE_EVENTS_OF_JOB, {**wanted, "wanted": job})
+
     # everything else
 
     def meta(self, key: str) -> Any:
@@ -273,3 +289,11 @@ class SqlTx:
     def remember_key(self, keyed: Keyed) -> None:
         row = {"fingerprint": keyed.fingerprint, "result": keyed.result, "at": keyed.at}
         self._put(tables.idempotency_keys, {"key": keyed.key} | row)
+
+    def old_keys(self, before: float, limit: int) -> list[str]:
+        rows = self._run(sql.OLD_KEYS, {"before": before, "at_most": limit}).fetchall()
+        return [key for (key,) in rows]
+
+    def remove_keys(self, keys: Sequence[str], before: float) -> int:
+        known = [keyed for key in keys if (keyed := self.keyed(key)) is not None and keyed.at < before]
+        return sum(self._change(sql.REMOVE_KEY, {"wanted": keyed.key, "before": before}) for keyed in known)
