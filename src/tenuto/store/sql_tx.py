@@ -241,7 +241,7 @@ class SqlTx:
         return self.counters.events + 1 if oldest is None else int(oldest)
 
     def count_events(self) -> Mapping[str, int]:
-        return {job: number for job, number in self._run(sql.COUNT_EVENTS).fetchall()}
+        return dict(self._run(sql.COUNT_EVENTS).fetchall())
 
     def remove_events(self, before: int, limit: int, *, job: str | None = None) -> int:
         below = min(before, self.counters.events)

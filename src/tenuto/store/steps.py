@@ -22,7 +22,8 @@ from typing import Any
 
 from tenuto.errors import Conflict, InputInvalid
 from tenuto.store.base import StoreUnavailable
-from tenuto.store.log_parts import SUFFIX, append_to
+from tenuto.store.job_files import JobFiles
+from tenuto.store.log_parts import SUFFIX, append_to, drop_parts
 from tenuto.wire.worker import WorkerId
 
 Record = dict[str, Any]
@@ -59,6 +60,8 @@ class StepStore:
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
         self._next: dict[Stream, int] = {}
         """Found out once for each stream: only this object writes."""
+        self.files = JobFiles(directory)
+        """How many bytes each job has here."""
 
     def wanted(self, stream: Stream) -> int:
         """The `seq` that is wanted next."""
@@ -87,6 +90,7 @@ class StepStore:
                         remedy=f"Make room and make {self._directory} writable; what is missing is sent again",
                     ) from error
                 self._next[stream] = new[-1]["seq"] + 1
+                self.files.note(stream.worker.job)
             return new
 
     def read(self, stream: Stream, from_step: int = 0) -> Iterator[Record]:
@@ -107,6 +111,23 @@ class StepStore:
         for path in parts[max(begin, 0) :]:
             yield from (record for record in _records_in(path) if record["at"] > moment)
 
+    def drop(self, stream: Stream, wanted: int, *, ended: bool) -> int:
+        """Remove the oldest parts of a stream until `wanted` bytes have gone; returns how many have.
+
+        Of a worker that has not ended the newest part stays. The `seq` that is wanted next does not change.
+        """
+        directory = self._directory_of(stream)
+        with self._lock_of(stream):
+            end = self._wanted(stream, directory) if ended else None
+            gone = drop_parts(directory, wanted, end)
+        self.files.note(stream.worker.job)
+        return gone
+
+    def first(self, stream: Stream) -> int:
+        """The `seq` of the oldest record that is kept; if there is none, the one that is wanted next."""
+        parts = _parts(self._directory_of(stream))
+        return parts[0][0] if parts else 0
+
     def streams(self, job: str) -> list[Stream]:
         """Whose records are kept for a job, in order."""
         _check_name(job, _JOB, "job")
@@ -120,6 +141,7 @@ class StepStore:
         for stream in self.streams(job):
             self._next.pop(stream, None)
         shutil.rmtree(self._directory / job, ignore_errors=True)
+        self.files.note(job)
 
     def _lock_of(self, stream: Stream) -> threading.Lock:
         return self._locks[hash(stream) % _LOCKS]
@@ -198,20 +220,22 @@ def _parts(directory: Path) -> list[tuple[int, Path]]:
 
 
 def _find_end(directory: Path) -> int:
-    """The `seq` behind the last whole record; whatever stands behind it is cut off."""
-    for _, path in reversed(_parts(directory)):
-        text = path.read_bytes()
-        whole = text[: text.rfind(b"\n") + 1]
-        while whole and _seq_in(last := whole.splitlines(keepends=True)[-1]) is None:
-            whole = whole[: -len(last)]  # a loss of power leaves lines of nothing
-        if len(whole) < len(text):
-            os.truncate(path, len(whole))
-        if whole:
-            seq = _seq_in(whole.splitlines()[-1])
-            assert seq is not None
-            return seq + 1
-        path.unlink()
-    return 0
+    """The `seq` behind the last whole record; whatever stands behind it is cut off.
+
+    A part without any record says by its name what is wanted next: older ones were removed, or a crash left it empty.
+    """
+    parts = _parts(directory)
+    if not parts:
+        return 0
+    first, path = parts[-1]
+    text = path.read_bytes()
+    whole = text[: text.rfind(b"\n") + 1]
+    while whole and _seq_in(last := whole.splitlines(keepends=True)[-1]) is None:
+        whole = whole[: -len(last)]  # a loss of power leaves lines of nothing
+    if len(whole) < len(text):
+        os.truncate(path, len(whole))
+    seq = _seq_in(whole.splitlines()[-1]) if whole else None
+    return first if seq is None else seq + 1
 
 
 def _seq_in(line: bytes) -> int | None:
