@@ -11,6 +11,7 @@ from tests.server.serving import NOW, Served, a_server
 
 from tenuto.model.event import Event
 from tenuto.model.phase import Phase
+from tenuto.server.event_retention import removed_until
 from tenuto.server.file_retention import SETTLE_SECONDS
 from tenuto.server.retention import MAX_STEPS, RetentionService
 from tenuto.settings import Logs, Metrics, Quotas, Settings
@@ -240,6 +241,11 @@ def test_a_job_that_floods_events_loses_its_own(quota: Quota) -> None:
     assert quota.server.store.read(lambda tx: sum(tx.count_events().values())) <= QUOTAS.events
     assert quota.server.get("/events", job=flood)["gap"]
     assert not quota.server.get("/events", job=small)["gap"]
+    assert quota.server.get("/events", after=50)["gap"]
+    end = quota.server.store.read(removed_until)
+    assert not quota.server.get("/events", after=end)["gap"]
+    assert quota.service.usage is not None
+    assert quota.service.usage.events <= QUOTAS.events  # counted, although the ids span more
 
 
 def test_an_idle_platform_removes_nothing_more(quota: Quota) -> None:

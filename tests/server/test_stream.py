@@ -21,6 +21,7 @@ from tenuto.client.stream import Frame, Frames
 from tenuto.model.event import Event
 from tenuto.server import recent as recent_module
 from tenuto.server import stream as stream_module
+from tenuto.server.event_retention import removed_key
 from tenuto.server.stream import Ear, Listener
 from tenuto.store.base import Tx
 from tenuto.wire.worker import WORKER, WorkerId
@@ -117,6 +118,22 @@ def test_a_listener_whose_next_events_were_removed_before_they_were_sent_is_told
     assert (len(first), more) == (5, True)
     assert (told[0].name, told[0].json()["gap"], told[0].json()["after"]) == ("open", True, 5)
     assert [frame.id for frame in told[1:]] == [31, 32, 33, 34, 35]
+
+
+def test_events_removed_between_others_are_told_once_and_not_with_every_page(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream_module, "PAGE", 5)
+    happen(server, 40)
+    server.store.write(lambda tx: tx.set_meta(removed_key(""), 30))
+    listener = Listener(server.app.state.platform, Ear(frozenset({"jobs"}), "", "", ""), 0)
+
+    pages = []
+    for _ in range(3):
+        pieces, listener._place, _ = server.store.read(listener._older)
+        pages.append([frame.name for data in pieces for frame in Frames().feed(data)])
+
+    assert [page.count("open") for page in pages] == [1, 0, 0]
 
 
 def test_a_number_that_is_not_reached_yet_means_now(server: Served) -> None:

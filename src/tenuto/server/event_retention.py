@@ -41,14 +41,17 @@ class Budget:
 
 
 def removed_key(job: str) -> str:
-    """The store's name for the id up to which events of a job were removed because it had too many."""
+    """The store's name for the id up to which events of a job were removed because it had too many.
+
+    Without a job: of any job.
+    """
     return f"events_removed/{job}"
 
 
-def has_gap(tx: Tx, after: int, job: str = "") -> bool:
-    """Whether events behind `after` were removed: any, or those of a job."""
-    of_job: int = (tx.meta(removed_key(job)) or 0) if job else 0
-    return after < max(tx.oldest_event() - 1, of_job)
+def removed_until(tx: Tx, job: str = "") -> int:
+    """The id up to which events were removed, of a job or of all; readers behind it may have missed some."""
+    of_job: int = tx.meta(removed_key(job)) or 0
+    return max(tx.oldest_event() - 1, of_job)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,17 @@ class EventRetention:
     def remove(self, budget: Budget) -> int:
         """Remove what is too old, then what is too much; returns how many events."""
         return self._remove_old(budget) + self._remove_excess(budget)
+
+    def count(self) -> int:
+        """How many events are kept.
+
+        Ids ascend by one, so the difference of the newest and the oldest one is an upper bound. Events are counted one
+        by one only if that bound exceeds the quota: removal of a job's own events leaves holes.
+        """
+        span = self.store.read(lambda tx: last_id(tx) - tx.oldest_event() + 1)
+        if not self.quotas.events or span <= self.quotas.events:
+            return span
+        return sum(self.store.read(lambda tx: tx.count_events()).values())
 
     def _readable(self, tx: Tx) -> int:
         """The id before which every part of the server has read everything."""
@@ -90,13 +104,10 @@ class EventRetention:
 
     def _remove_excess(self, budget: Budget) -> int:
         quota = self.quotas.events
-        oldest, newest = self.store.read(lambda tx: (tx.oldest_event(), last_id(tx)))
-        if not quota or newest - oldest + 1 <= quota:  # without counting: ids ascend by one
+        if not quota or self.count() <= quota:
             return 0
         counts = self.store.read(lambda tx: tx.count_events())
         total = sum(counts.values())
-        if total <= quota:
-            return 0
         excess = total - min(int(quota * LOW_MARK), quota - 1)
         share, count = int(quota * self.quotas.job_share), 0
         for job in sorted(filter(None, counts), key=lambda job: -counts[job]):
@@ -120,6 +131,7 @@ class EventRetention:
         before = self._readable(tx)
         if job is not None:
             page = tx.events(EventQuery(job=job, before=before, limit=limit))
-            if page:
-                tx.set_meta(removed_key(job), page[-1].id)
+            for name in (job, "") if page else ():
+                key = removed_key(name)
+                tx.set_meta(key, max(page[-1].id, tx.meta(key) or 0))
         return tx.remove_events(before, limit, job=job)

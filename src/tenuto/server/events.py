@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from tenuto.errors import NotFound
-from tenuto.server.event_retention import has_gap
+from tenuto.server.event_retention import removed_until
 from tenuto.server.find import job_called
 from tenuto.server.paging import Limit, Text
 from tenuto.server.platform import Here
@@ -56,7 +56,7 @@ def list_events(here: Here, which: Annotated[EventFilter, Query()]) -> EventsOut
             items=[shown_event(event) for event in page],
             next=str(page[-1].id) if more and not which.last else None,
             # The newest events are whole unless the list reaches back to those that were removed.
-            gap=not (which.last and more) and has_gap(tx, which.after, job),
+            gap=not (which.last and more) and which.after < removed_until(tx, job),
         )
 
     return here.store.read(look)

@@ -21,7 +21,6 @@ from tenuto.server import wishes
 from tenuto.server.event_retention import BATCH_ROWS, Budget, EventRetention
 from tenuto.server.file_retention import AttemptFiles, FileRetention
 from tenuto.server.platform import Platform
-from tenuto.server.recent import last_id
 from tenuto.store.base import Tx
 
 log = logging.getLogger(__name__)
@@ -113,13 +112,12 @@ class RetentionService:
         )
 
     def _measure(self) -> Usage:
-        oldest, newest = self._here.store.read(lambda tx: (tx.oldest_event(), last_id(tx)))
         return Usage(
             log_bytes=self._logs.used_bytes(),
             log_quota_bytes=self._quotas.log_bytes,
             record_bytes=self._records.used_bytes(),
             record_quota_bytes=self._quotas.record_bytes,
-            events=newest - oldest + 1,
+            events=self._events.count(),
             event_quota=self._quotas.events,
         )
 

@@ -20,7 +20,7 @@ from starlette.concurrency import run_in_threadpool
 
 from tenuto.errors import InputInvalid
 from tenuto.model.event import Event
-from tenuto.server.event_retention import has_gap
+from tenuto.server.event_retention import removed_until
 from tenuto.server.events import id_of
 from tenuto.server.log_feed import LogFeed
 from tenuto.server.paging import Text
@@ -151,13 +151,13 @@ async def stream_events(
         raise InputInvalid("the logs of all jobs are too many", remedy="Name one with job=", field="job")
     after = last_event_id if last_event_id is not None else which.after
 
-    def look(tx: Tx) -> tuple[str, int, bool]:
+    def look(tx: Tx) -> tuple[str, int, int]:
         job, newest = id_of(tx, which.job), last_id(tx)
         begin = newest if after is None else min(after, newest)
-        return job, begin, has_gap(tx, begin, job)
+        return job, begin, removed_until(tx, job)
 
-    job, begin, gap = await run_in_threadpool(here.store.read, look)
-    listener = Listener(here, Ear(topics, job, which.node, which.kind), begin, gap)
+    job, begin, removed = await run_in_threadpool(here.store.read, look)
+    listener = Listener(here, Ear(topics, job, which.node, which.kind), begin, removed)
     # A proxy that gathers answers before it passes them on would make a stream of it that never comes.
     return EventStream(listener.messages(which.timeout), headers={"X-Accel-Buffering": "no"})
 
@@ -165,12 +165,12 @@ async def stream_events(
 class Listener:
     """One listener: its place in the events, and in each worker's log."""
 
-    def __init__(self, here: Platform, ear: Ear, begin: int, gap: bool = False) -> None:
+    def __init__(self, here: Platform, ear: Ear, begin: int, removed: int = 0) -> None:
         self._here = here
         self._ear = ear
         self._place = begin
-        self._gap = gap
-        """Whether it is known already that events behind its place were removed."""
+        self._removed = removed
+        """The id up to which events were removed, as far as the listener was told."""
         self._behind = True
         """Whether there may be events in the store that were not among the recent ones."""
 
@@ -184,7 +184,7 @@ class Listener:
                 await run_in_threadpool(feed.begin)
             recent = await self._here.bell.begin_recent()
             until = inf if seconds is None else _time() + seconds
-            yield f"retry: {RETRY}\n".encode() + self._opening(self._gap)
+            yield f"retry: {RETRY}\n".encode() + self._opening(gap=self._place < self._removed)
             while not self._here.bell.closed:
                 woken.clear()
                 piece = await self._events(recent) + (b"" if feed is None else await feed.read())
@@ -198,7 +198,7 @@ class Listener:
                 if not heard and left > HEARTBEAT:
                     yield f"id: {self._place}\n: still here\n\n".encode()
 
-    def _opening(self, gap: bool) -> bytes:
+    def _opening(self, *, gap: bool) -> bytes:
         opened = StreamOpened(
             after=self._place, topics=sorted(self._ear.topics), job=self._ear.job or None, gap=gap
         )
@@ -208,7 +208,6 @@ class Listener:
         """The events that follow, if any, as one piece."""
         if self._behind or self._place < recent.since:
             found, self._place, self._behind = await run_in_threadpool(self._here.store.read, self._older)
-            self._gap = False
             return b"".join(found)
         news = recent.after(self._place)
         self._place = max(self._place, recent.upto)
@@ -217,8 +216,10 @@ class Listener:
     def _older(self, tx: Tx) -> tuple[list[bytes], int, bool]:
         """One page from the store, how far it goes, and whether there is more."""
         page = tx.events(self._ear.query(self._place))
-        gap = has_gap(tx, self._place, self._ear.job) and not self._gap
-        opened = [self._opening(gap)] if gap else []
+        removed = removed_until(tx, self._ear.job)
+        gap = max(self._place, self._removed) < removed
+        opened = [self._opening(gap=True)] if gap else []
+        self._removed = max(removed, self._removed)
         more = len(page) == PAGE
         place = page[-1].id if more else max(last_id(tx), self._place)
         return [*opened, *(told(event).frame for event in page if self._ear.hears(event))], place, more

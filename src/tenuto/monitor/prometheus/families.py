@@ -226,7 +226,7 @@ RECORD_BYTES = _gauge("tenuto_records_bytes", "Bytes of what workers reported of
 RECORD_QUOTA = _gauge(
     "tenuto_records_quota_bytes", "The most bytes of records that are kept; 0 for no limit."
 )
-EVENTS_KEPT = _gauge("tenuto_events", "Events from the oldest that is kept to the newest.")
+EVENTS_KEPT = _gauge("tenuto_events", "Events that are kept.")
 EVENT_QUOTA = _gauge("tenuto_events_quota", "The most events that are kept; 0 for no limit.")
 INFLUX_WRITTEN = _counter("tenuto_influx_points_total", "Points that the InfluxDB has taken.")
 INFLUX_DROPPED = _counter("tenuto_influx_dropped_points_total", "Points for it that were given up.")
