@@ -161,7 +161,7 @@ class _Platform:
     def _begin_retention(self, app: FastAPI, events: EventLog, cleanup: ExitStack) -> None:
         """Remove what is too old or too much, but no event that was not counted and logged."""
         cursors = (lambda: app.state.glance.counted, lambda: events.written)
-        retention = RetentionThread(app.state.platform, cursors)
+        retention = RetentionThread(app.state.platform, cursors, app.state.glance.now)
         app.state.pages.usage = lambda: retention.service.usage
         retention.start()
         cleanup.callback(retention.stop)
