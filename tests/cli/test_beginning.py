@@ -37,7 +37,7 @@ def test_a_first_start_makes_secrets_that_the_store_knows_by_digest_only(home: H
 
     assert begun.new_token is not None
     tokens = store.read(lambda tx: tx.tokens())
-    assert {token.kind for token in tokens} == {"user", "node"}
+    assert {token.kind for token in tokens} == {"user", "join"}
     assert digest_of(begun.new_token) in {token.digest for token in tokens}
     assert begun.new_token not in str(tokens)
 

@@ -12,8 +12,8 @@ import pytest
 from tests.engines.builders import an_id
 from tests.engines.serving import Server
 from tests.forecast.records import a_spec
-from tests.security.app_routes import routes_of
 from tests.security.node_site import API, JOIN_TOKEN, USER_TOKEN, Site, Speaker, a_hello, a_site, code_of
+from tests.security.route_walk import all_routes
 
 from tenuto.model.job import Job, Progress
 from tenuto.model.node import Slot
@@ -73,7 +73,8 @@ CONCERN_NO_NODE = {"/join", "/probe"}
 
 
 def node_routes(site: Site) -> set[str]:
-    return {path.removeprefix(PREFIX) for path, _ in routes_of(site.app) if path.startswith(PREFIX)}
+    paths = [route.path for route in all_routes(site.app)]
+    return {path.removeprefix(PREFIX) for path in paths if path.startswith(PREFIX)}
 
 
 def test_a_stolen_credential_is_refused_on_every_route_in_anothers_name(site: Site) -> None:

@@ -15,7 +15,7 @@ from fastapi import FastAPI, WebSocket
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message
 from tests.engines.authority import OpenAuthority
-from tests.security.app_routes import routes_of
+from tests.security.route_walk import all_routes
 
 from tenuto.dashboard.house import House
 from tenuto.dashboard.visitors import Visitors
@@ -68,6 +68,11 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
     yield app
     app.state.platform.bell.close()
     store.close()
+
+
+def routes_of(app: FastAPI) -> list[tuple[str, frozenset[str]]]:
+    """The template and the methods of each route; a websocket has none."""
+    return [(route.path, frozenset(getattr(route, "methods", None) or ())) for route in all_routes(app)]
 
 
 def spellings(template: str) -> list[str]:

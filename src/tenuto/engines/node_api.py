@@ -60,6 +60,8 @@ SMALL_BYTES = 4096
 """Bytes of a body that holds hardly more than a name."""
 ANSWER_BYTES = 256 << 10
 """Bytes of the largest answer to a question."""
+LARGE_BODY_BYTES = 16 << 10
+"""A larger message is read in a thread."""
 TAKERS = 2
 """Uploads of samples that are taken in at a time: it is work for the processor, so more would not be faster."""
 MOST_WAITING = 200
@@ -216,7 +218,7 @@ class _Desk:
 
     async def hello(self, request: Request) -> Response:
         """A supervisor introduces itself."""
-        hello = _read(Hello, await _body(request, self._largest))
+        hello = await _read_soon(Hello, await _body(request, self._largest))
         caller = self._checked(request, hello.node)
         check_hello(hello)
         self._engine.hello(hello)
@@ -231,7 +233,7 @@ class _Desk:
 
     async def report(self, request: Request) -> Response:
         """A supervisor tells all it sees."""
-        report = _read(Report, await _body(request, self._largest))
+        report = await _read_soon(Report, await _body(request, self._largest))
         caller = self._checked(request, report.node)
         self._engine.heard(report.node, report.session)
         report = await self._own_workers(bounded(report))
@@ -362,7 +364,7 @@ class _Desk:
 
     async def answers(self, request: Request) -> Response:
         """A node says how it finds itself."""
-        answer = _read(Answer, await _body(request, ANSWER_BYTES))
+        answer = await _read_soon(Answer, await _body(request, ANSWER_BYTES))
         self._checked(request, answer.node)
         self._engine.heard(answer.node, answer.session)
         self._questions.answer(answer)
@@ -459,6 +461,13 @@ async def _body(request: Request, largest: int) -> bytes:
         if len(body) > largest:
             raise TooLarge(f"the body has more than {largest} bytes", remedy="Send it in smaller pieces")
     return bytes(body)
+
+
+async def _read_soon(kind: type[T], body: bytes) -> T:
+    """Read a message; a large one in a thread, so that other nodes are answered meanwhile."""
+    if len(body) > LARGE_BODY_BYTES:
+        return await run_in_threadpool(_read, kind, body)
+    return _read(kind, body)
 
 
 def _read(kind: type[T], body: bytes) -> T:
