@@ -12,6 +12,7 @@ import typer
 
 from tenuto.cli.connect import JobArgument, JsonOption, ServerOption, connect
 from tenuto.cli.printing import LOOKS_AHEAD, console, print_json, remark_if_slow, say
+from tenuto.cli.terminal_text import safe_line
 from tenuto.errors import InputInvalid, TenutoError
 from tenuto.model.phase import ENDED
 from tenuto.wire.hosts_file import as_script, on_nodes, parse_hosts, text_of
@@ -66,7 +67,7 @@ def hosts(
     if as_json:
         print_json({"lines": lines})
     else:
-        sys.stdout.write(as_script(lines) if script else "".join(f"{line}\n" for line in lines))
+        sys.stdout.write(as_script(lines) if script else "".join(f"{safe_line(line)}\n" for line in lines))
 
 
 def _by_name(allocation: str) -> list[str]:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from tenuto.cli import lab_demo, lab_figure, lab_report
+from tenuto.cli.console import Console
 from tenuto.cli.lab_tables import print_rows
 from tenuto.errors import CellsFailed
 from tenuto.lab.experiment import Experiment

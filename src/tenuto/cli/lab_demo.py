@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from tenuto.cli.console import Console
 from tenuto.cli.replay import Compat
 from tenuto.lab.cell import Cell
 from tenuto.lab.choose_policies import ALL, choose

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from tenuto.cli.console import Console
 from tenuto.cli.replay import Compat
 from tenuto.errors import InputInvalid
 from tenuto.lab.figures.catalogue import FIGURES

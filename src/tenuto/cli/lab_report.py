@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from tenuto.cli.console import Console
 from tenuto.cli.lab_tables import print_comparison, print_rows
 from tenuto.errors import InputInvalid, Place
 from tenuto.lab.compare import Comparison, partners, results_at

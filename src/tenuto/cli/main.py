@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Annotated, NoReturn
 
 import typer
-from rich.console import Console
 
 import tenuto
+from tenuto.cli.console import Console
 from tenuto.cli.humane import in_local_time
 from tenuto.cli.lazy import Later, group_of
 from tenuto.errors import InputInvalid, TenutoError

@@ -11,10 +11,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from tenuto.cli.connect import JsonOption, ServerOption, connect
+from tenuto.cli.console import Console
 from tenuto.cli.gpustat import Shown, as_gpustat, gpustat_lines
 from tenuto.cli.humane import span
 from tenuto.cli.node_view import node_lines

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from tenuto.cli.console import Console
 from tenuto.cli.replay_live import (
     FastForwardOption,
     LiveOption,

@@ -14,6 +14,7 @@ import typer
 from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.home import Home
 from tenuto.cli.printing import print_json, say
+from tenuto.cli.terminal_text import safe_text
 from tenuto.errors import InputInvalid, NotFound, Unreachable
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _newest(ask: Ask, wish: Wish) -> tuple[list[str], str]:
 
 def _print(lines: list[str]) -> None:
     for line in lines:
-        sys.stdout.write(f"{line}\n")
+        sys.stdout.write(f"{safe_text(line)}\n")
     sys.stdout.flush()
 
 

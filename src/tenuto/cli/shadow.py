@@ -12,6 +12,7 @@ from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.humane import parsed, relative, span
 from tenuto.cli.pairs import values
 from tenuto.cli.printing import print_json, print_list, say, table_of
+from tenuto.cli.terminal_text import safe_line
 from tenuto.errors import InputInvalid
 
 if TYPE_CHECKING:
@@ -139,9 +140,9 @@ def _print_differences(one: Json, really: Json | None, now: datetime) -> None:
         say(f"{one['policy']} has not decided yet; ask again in a while.")
         return
     held = "" if really is None else f" would have held {_deadlines(one['tally'], really)}"
-    typer.echo(f"\n{one['policy']}{held} (as of {relative(parsed(one['as_of']), now)}):")
+    typer.echo(f"\n{safe_line(one['policy'])}{held} (as of {relative(parsed(one['as_of']), now)}):")
     for difference in one["differences"][:MOST_TOLD]:
-        typer.echo(f"  {difference['name']} ({difference['job']}) {difference['text']}")
+        typer.echo(safe_line(f"  {difference['name']} ({difference['job']}) {difference['text']}"))
     if not one["differences"]:
         typer.echo("  no job would have fared differently to speak of")
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
+from tenuto.cli.console import Console
 from tenuto.cli.trace_tables import description_table, library_table
 from tenuto.errors import InputInvalid, Place
 from tenuto.sim.convert import Origin, tell
