@@ -43,6 +43,7 @@ from tenuto.monitor.prometheus.counts import Counts
 from tenuto.server.app import create_app
 from tenuto.server.auth import NODE, Gate
 from tenuto.server.census import Census
+from tenuto.server.http_protocol import ServerConfig
 from tenuto.server.platform import Files
 from tenuto.store.base import Store
 from tenuto.store.logs import LogStore
@@ -129,8 +130,11 @@ class _Platform:
                 nodes=described(self._beginning.local),
                 token=self._beginning.new_token,
             )
+            config = ServerConfig(
+                app, self._settings.serving, log_config=None, timeout_graceful_shutdown=_PATIENCE
+            )
             self._server = _Server(
-                app, lambda: self._begin_work(told, announce, sockets), lambda: self._let_go(app)
+                config, lambda: self._begin_work(told, announce, sockets), lambda: self._let_go(app)
             )
             cleanup.callback(home.write_server_file, self._server_file(told, None))
             events = EventLog(self._store, app.state.guests)
@@ -260,17 +264,9 @@ class _Server(uvicorn.Server):
     """uvicorn, but its start and end are ours: a signal is an order, no error, and a second one is obeyed at once."""
 
     def __init__(
-        self, app: FastAPI, begun: Callable[[], None], ending: Callable[[], Awaitable[None]]
+        self, config: ServerConfig, begun: Callable[[], None], ending: Callable[[], Awaitable[None]]
     ) -> None:
-        super().__init__(
-            uvicorn.Config(
-                app,
-                log_config=None,
-                access_log=False,
-                timeout_graceful_shutdown=_PATIENCE,
-                server_header=False,
-            )
-        )
+        super().__init__(config)
         self._begun = begun
         self._ending = ending
 
