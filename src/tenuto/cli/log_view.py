@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from tenuto.cli.terminal_text import safe_coloured_line
+from tenuto.cli.terminal_text import safe_coloured_text
 from tenuto.wire.log_lines import Lines
 
 
@@ -28,7 +28,7 @@ class LogView:
         if not text:
             return
         if self._raw:
-            self._out.write(text)
+            self._out.write(safe_coloured_text(text, keep="\r") if self._terminal else text)
         else:
             lines = self._lines.setdefault(name, Lines())
             self._put(name, lines.feed(text))
@@ -54,8 +54,8 @@ class LogView:
             self._out.write(f"{self._prefix(name)}{self._shown(line)}\n")
 
     def _shown(self, line: str) -> str:
-        """On a terminal only colours have an effect; files and pipes get what was printed."""
-        return safe_coloured_line(line) if self._terminal else line
+        """On a terminal only colours have an effect; files and pipes get the bytes that were printed."""
+        return safe_coloured_text(line) if self._terminal else line
 
     def _prefix(self, name: str) -> str:
         if len(self._names) < 2:

@@ -10,8 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from tenuto.cli.printing import print_facts, print_json
-from tenuto.cli.terminal_text import safe_text
+from tenuto.cli.printing import print_facts, print_json, say
 from tenuto.plugins import lack, survey
 from tenuto.policy.base import Policy
 from tenuto.tuning import settings_of
@@ -32,7 +31,7 @@ def policies(
         print_facts(_settings_table(known) if settings else _table(known))
     lacks = (problem for policy in known if (problem := lack(policy)))
     for problem in (*found.problems, *lacks):
-        typer.echo(safe_text(f"tenuto: {problem}"), err=True)
+        say(f"tenuto: {problem}")
 
 
 def _row(policy: Policy) -> dict[str, Any]:

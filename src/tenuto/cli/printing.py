@@ -67,21 +67,31 @@ def remark_if_slow(message: str, after: float = SLOW) -> Iterator[None]:
         timer.cancel()
 
 
+def write_text(text: str) -> None:
+    """Write plain text for people to standard output, as it is except for characters that command a terminal."""
+    sys.stdout.write(safe_text(text))
+    sys.stdout.flush()
+
+
+def write_data(text: str) -> None:
+    """Write a document (CSV, YAML) to standard output: exactly as it is into files and pipes, safely to terminals."""
+    sys.stdout.write(safe_text(text) if sys.stdout.isatty() else text)
+    sys.stdout.flush()
+
+
 def json_text(value: object, *, indent: int | None = None) -> str:
     """JSON text in which no character can command a terminal."""
     return safe_json(json.dumps(value, indent=indent, ensure_ascii=False))
 
 
-def print_json(value: object) -> None:
+def print_json(value: object, *, indent: int = 2) -> None:
     """One JSON value, readable for people and programs."""
-    sys.stdout.write(json_text(value, indent=2) + "\n")
-    sys.stdout.flush()
+    write_text(json_text(value, indent=indent) + "\n")
 
 
 def print_json_line(value: object) -> None:
     """One JSON value in one line, for lists that do not end."""
-    sys.stdout.write(json_text(value) + "\n")
-    sys.stdout.flush()
+    write_text(json_text(value) + "\n")
 
 
 def table_of(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:

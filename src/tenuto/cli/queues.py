@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from tenuto.cli.printing import json_text
+from tenuto.cli.printing import json_text, write_text
 from tenuto.errors import InputInvalid, Place
 from tenuto.model.phase import ENDED, PLACED
 
@@ -39,13 +39,12 @@ def print_queues(client: PlainClient, query: Mapping[str, Any]) -> None:
             name: opened.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8")) for name in QUEUES
         }
         _write(client, query, files)
-        sys.stdout.write("{")
+        write_text("{")
         for name, file in files.items():
             file.seek(0)
-            sys.stdout.write(f'{"" if name == QUEUES[0] else ", "}"{name}": ')
+            write_text(f'{"" if name == QUEUES[0] else ", "}"{name}": ')
             shutil.copyfileobj(file, sys.stdout)
-        sys.stdout.write("}\n")
-    sys.stdout.flush()
+        write_text("}\n")
 
 
 def write_queues(client: PlainClient, query: Mapping[str, Any], directory: Path) -> dict[str, int]:
