@@ -8,7 +8,7 @@ from rich.console import Console as RichConsole
 from rich.console import ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from tenuto.cli.terminal_text import safe_text
+from tenuto.terminal_text import safe_text
 
 
 class Console(RichConsole):

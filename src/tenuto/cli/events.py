@@ -13,7 +13,7 @@ from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.humane import clock, in_local_time, parsed
 from tenuto.cli.printing import console, print_json, print_json_line, print_list, table_of
 from tenuto.cli.read_reply import events_of
-from tenuto.cli.terminal_text import safe_line
+from tenuto.terminal_text import safe_line
 from tenuto.wire.records import RESCALE
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from tenuto.cli.terminal_text import safe_coloured_text
+from tenuto.terminal_text import safe_coloured_text
 from tenuto.wire.log_lines import Lines
 
 

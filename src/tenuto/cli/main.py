@@ -14,8 +14,8 @@ import tenuto
 from tenuto.cli.console import Console
 from tenuto.cli.humane import in_local_time
 from tenuto.cli.lazy import Later, group_of
-from tenuto.cli.terminal_text import safe_text
 from tenuto.errors import InputInvalid, TenutoError
+from tenuto.terminal_text import safe_text
 
 COMMANDS = {
     "up": Later(

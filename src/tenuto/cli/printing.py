@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tenuto.cli.console import Console
-from tenuto.cli.terminal_text import safe_json, safe_line, safe_text
+from tenuto.terminal_text import safe_json, safe_line, safe_text
 
 _FILLED_UP = re.compile(r" +((?:\x1b\[[0-9;]*m)*)$", re.MULTILINE)
 LOOKS_AHEAD = (

@@ -14,9 +14,9 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from tenuto.cli.home import PRIVATE_FILE, Home
-from tenuto.cli.terminal_text import safe_json, safe_line
 from tenuto.errors import InputInvalid, Place
 from tenuto.settings import Logs
+from tenuto.terminal_text import safe_json, safe_line
 
 ABOUT = ("actor", "job", "node")
 """What an entry may name besides its message."""

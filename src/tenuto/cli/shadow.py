@@ -12,8 +12,8 @@ from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.humane import parsed, relative, span
 from tenuto.cli.pairs import values
 from tenuto.cli.printing import print_json, print_list, say, table_of, write_text
-from tenuto.cli.terminal_text import safe_line
 from tenuto.errors import InputInvalid
+from tenuto.terminal_text import safe_line
 
 if TYPE_CHECKING:
     from tenuto.client.plain import Json
