@@ -188,7 +188,7 @@ def delete(
 ) -> None:
     """Forget a job that has ended or never began. Its events stay."""
     with connect(server) as client:
-        found = client.job(job)
+        found = _to_delete(client, job)
         if not yes:
             _confirm(found, cascade)
         gone = client.delete(found["id"], cascade=cascade)
@@ -196,6 +196,16 @@ def delete(
         print_json(gone)
     else:
         console().print(f"Deleted {', '.join(gone['deleted'])}.", markup=False)
+
+
+def _to_delete(client: PlainClient, job: str) -> Json:
+    """The job as the server shows it; of one whose record cannot be read, what is known."""
+    try:
+        return client.job(job)
+    except Conflict as error:
+        if error.code != "unreadable":
+            raise
+        return {"id": job, "name": "a job that cannot be read", "state": "unreadable"}
 
 
 def _confirm(job: Json, cascade: bool) -> None:
