@@ -22,11 +22,11 @@ from tenuto.cli.printing import LOOKS_AHEAD, console, print_facts, print_json, r
 from tenuto.cli.read_reply import job_of
 from tenuto.cli.submit import delete_earlier_logs
 from tenuto.cli.verdict import REFUSED, await_new_promise, await_verdict, print_verdict, refused
-from tenuto.errors import InputInvalid, Place, TenutoError
+from tenuto.errors import Conflict, InputInvalid, Place, TenutoError
 from tenuto.wire.job_file import in_local_zone, read_jobs
 
 if TYPE_CHECKING:
-    from tenuto.client.plain import Json
+    from tenuto.client.plain import Json, PlainClient
 
 UPDATE_EXAMPLES = (
     "Examples: tenuto update train --deadline +3h · tenuto update train --priority urgent -l team=vision · "
