@@ -21,6 +21,7 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
 
+from tenuto.client_connection import mark_authenticated
 from tenuto.engines.local import LocalEngine
 from tenuto.engines.questions import Questions
 from tenuto.errors import InputInvalid, NotAllowed, TenutoError, Told, Unreachable
@@ -293,6 +294,7 @@ def _guard(admit: Callable[[str], bool]) -> Callable[[Request], Coroutine[Any, A
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         token = token.strip()
         if scheme.lower() == "bearer" and token in admitted:
+            mark_authenticated(request.scope)
             return
         if scheme.lower() != "bearer" or not await run_in_threadpool(admit, token):
             raise NotAllowed(
@@ -300,6 +302,7 @@ def _guard(admit: Callable[[str], bool]) -> Callable[[Request], Coroutine[Any, A
                 remedy="Start the supervisor with the token that the server shows for nodes",
             )
         admitted.add(token)
+        mark_authenticated(request.scope)
 
     return check
 

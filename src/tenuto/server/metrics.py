@@ -26,12 +26,14 @@ from tenuto.wire.replies import MetricsOut, PointOut, SeriesOut, ThroughputOut, 
 from tenuto.wire.worker import WorkerId
 
 router = APIRouter(prefix="/jobs", tags=["metrics"])
+upload_router = APIRouter(prefix="/jobs", tags=["metrics"])
+"""What supervisors use, too, with the token of nodes."""
 
 MOST_AT_ONCE = 20_000
 """Points of one answer, all workers together."""
 
 
-@router.post("/{ref}/metrics", response_model=WantedOut)
+@upload_router.post("/{ref}/metrics", response_model=WantedOut)
 def add_metrics(here: Here, ref: Ref, told: MetricsIn) -> WantedOut:
     """Store what a worker tells, each record once and in order. Supervisors come with the token of nodes."""
     job = here.store.read(lambda tx: job_called(tx, ref))
