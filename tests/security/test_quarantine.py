@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from tests.e2e.platform import HANG, Platform, eventually
+from tests.security.poison import nested
 from tests.server.serving import Served, a_server
-from tests.wire.test_json_limits import nested
 
 from tenuto.store.base import Attempt
 from tenuto.wire.json_limits import MAX_DEPTH, MAX_INTEGER, MIN_INTEGER
