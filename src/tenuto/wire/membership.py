@@ -20,15 +20,20 @@ The first member keeps the store at which the group meets; every member has one 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tenuto.wire.untrusted_files import UntrustedDirectory
+
 FILE = "membership.json"
 STATUS = "status"
 STEPS = "steps"
 STACK = "stack"
+_MOST_BYTES = 16 << 20
+"""A membership of some thousand workers has less than one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,18 +94,30 @@ def from_json(told: Mapping[str, Any]) -> Membership:
 
 
 def read(link: str | Path) -> Membership | None:
-    """The newest membership in a directory; None before the first."""
-    try:
-        return from_json(json.loads((Path(link) / FILE).read_bytes()))
-    except FileNotFoundError:
+    """The newest membership in a directory; None before the first.
+
+    Raises OSError, ValueError, KeyError or TypeError if what is there is none.
+    """
+    link = Path(link)
+    reading = UntrustedDirectory(link.parent, link.name).read_whole(FILE, _MOST_BYTES)
+    if reading.problem:
+        raise OSError(reading.problem)
+    if not reading.data:
         return None
+    try:
+        return from_json(json.loads(reading.data))
+    except RecursionError:
+        raise ValueError(f"{link / FILE} is nested too deeply") from None
 
 
 def write(link: str | Path, membership: Membership) -> None:
     """Replace what a worker sees, as a whole."""
     path = Path(link) / FILE
     new = path.with_suffix(".new")
-    new.write_text(json.dumps(to_json(membership)), encoding="utf-8")
+    new.unlink(missing_ok=True)
+    # A new file in any case: the worker may have put a pipe or a link there.
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+        file.write(json.dumps(to_json(membership)).encode())
     new.replace(path)
 
 

@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import time
+
+from tenuto.wire.untrusted_files import UntrustedDirectory
 
 TYPE_CHECKING = False  # importing typing costs milliseconds
 if TYPE_CHECKING:
     from typing import Any
 
+MAX_JSON_BYTES = 64 << 20
+"""No file of ours is larger: an order is at most as large as a request, some megabytes."""
+
 
 def write_whole(path: str, value: object, *, durable: bool = False) -> None:
-    """Put JSON into a file so that nobody ever sees half of it; `durable` survives a loss of power."""
+    """Put JSON into a file so that nobody ever sees half of it; `durable` survives a loss of power. Raises OSError.
+
+    The directory may be a worker's, so what stands in the way is replaced and never opened: a pipe would block.
+    """
     new = f"{path}.new"
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    _clear_away(new)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(new, flags, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(json.dumps(value).encode())
         file.flush()
         if durable:
             os.fsync(descriptor)
-    os.replace(new, path)
+    try:
+        os.replace(new, path)
+    except IsADirectoryError:
+        _clear_away(path)
+        os.replace(new, path)
     if durable:
         folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -29,12 +45,33 @@ def write_whole(path: str, value: object, *, durable: bool = False) -> None:
 
 
 def read_whole(path: str) -> Any:
-    """What `write_whole` wrote; None if it is not there, or if a loss of power left it empty."""
+    """What `write_whole` wrote; None if it is not there, or if a loss of power left it empty.
+
+    Raises OSError if it is no regular file or cannot be read.
+    """
+    directory, name = os.path.split(path)
+    reading = UntrustedDirectory(directory).read_whole(name, MAX_JSON_BYTES)
+    if reading.problem:
+        raise OSError(errno.EIO, reading.problem)
+    return parse_json(reading.data)
+
+
+def parse_json(data: bytes) -> Any:
+    """A value as JSON tells it; None if it is none, or is nested too deeply to be read."""
     try:
-        with open(path, "rb") as file:
-            return json.loads(file.read())
-    except (FileNotFoundError, ValueError):
+        return json.loads(data)
+    except (ValueError, RecursionError):
         return None
+
+
+def _clear_away(path: str) -> None:
+    """Remove whatever has this name. A directory is only renamed: deleting it may take long."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+    except (IsADirectoryError, PermissionError):
+        os.rename(path, f"{path}.{time.monotonic_ns()}.obstacle")
 
 
 def boot() -> str:
