@@ -158,6 +158,23 @@ class Serving:
     """Names by which a server on loopback may be called besides its own, with blanks between them: those of a proxy."""
     uds: str = ""
     """A Unix socket on which it listens besides its port, for a proxy on this machine."""
+    proxies: str = ""
+    """Addresses or networks of proxies, separated by blanks: only from them `X-Forwarded-For` and `X-Forwarded-Proto`
+    are taken, and their connections are not limited per address. The Unix socket is always taken for a proxy."""
+    connections: int = 0
+    """Most connections at the same time; 0 for half of the limit on open files."""
+    connections_per_address: int = 100
+    """Most connections of one address on which no valid token has come yet."""
+    header_bytes: int = 64 << 10
+    """Most bytes of a request's line and headers."""
+    header_seconds: float = 10.0
+    """Seconds in which a request's headers must be complete."""
+    body_seconds: float = 10.0
+    """Seconds over which the rate of a request's body is measured."""
+    body_rate: int = 1024
+    """Least bytes per second of a request's body."""
+    idle_seconds: int = 5
+    """Seconds after which a connection is closed on which no further request begins."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

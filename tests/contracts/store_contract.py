@@ -20,6 +20,7 @@ from tests.store.records import (
     in_phase,
 )
 
+from tenuto.errors import InputInvalid
 from tenuto.model.job import Job
 from tenuto.model.node import NodeState
 from tenuto.model.phase import ENDED, Phase
@@ -682,6 +683,37 @@ class StoreContract:
 
 def store_revision(tx: Tx) -> int:
     return tx.revision
+
+    # what could not be read back
+
+    @pytest.mark.parametrize("levels", [197, 250, 400])
+    def test_values_that_could_not_be_read_back_are_not_stored(self, store: Store, levels: int) -> None:
+        deep: Any = 1
+        for _ in range(levels):
+            deep = [deep]
+        job = a_job()
+        stored = store.write(adding(job))
+        before = store.revision()
+
+        for act in (
+            adding(replace(a_job(), spec=replace(job.spec, params={"x": deep}))),
+            lambda tx: tx.put_job(replace(stored, spec=replace(job.spec, params={"x": deep}))),
+            lambda tx: tx.add_event(an_event(data={"x": deep})),
+            lambda tx: tx.add_event(an_event(data={"x": "\ud800"})),
+            setting(deep=deep),
+            setting(half="\ud800"),
+        ):
+            with pytest.raises(InputInvalid):
+                store.write(act)
+
+        assert store.revision() == before
+        assert store.read(lambda tx: tx.live_jobs()) == [stored]
+        assert event_ids(store) == [1]
+
+    def test_a_job_that_can_be_read_has_no_problem(self, store: Store) -> None:
+        job = store.write(adding(a_job()))
+
+        assert store.read(lambda tx: (tx.unreadable_job(job.id), tx.unreadable_node("none"))) == (None, None)
 
 
 def everything(tx: Tx) -> list[Any]:

@@ -84,7 +84,7 @@ class Street:
         await self.house(scope, receive, send)
         return said[0]["status"], said[1]["body"]
 
-    async def socket(self, **headers: str) -> list[Message]:
+    async def socket(self, scheme: str = "ws", **headers: str) -> list[Message]:
         """What is said to a page that wants to hear."""
         said: list[Message] = []
 
@@ -97,7 +97,13 @@ class Street:
         cookies = "; ".join(f"{name}={value}" for name, value in self.browser.cookies.items())
         told = {"host": urlsplit(HERE).netloc, "cookie": cookies, **headers}
         raw = [(name.encode(), value.encode()) for name, value in told.items()]
-        scope = {"type": "websocket", "path": "/_nicegui_ws/", "headers": raw, "query_string": b""}
+        scope = {
+            "type": "websocket",
+            "scheme": scheme,
+            "path": "/_nicegui_ws/",
+            "headers": raw,
+            "query_string": b"",
+        }
         await self.house(scope, receive, send)
         return said
 
@@ -186,7 +192,8 @@ async def test_whoever_logs_out_is_a_stranger_again_and_a_mere_link_logs_nobody_
 @story
 async def test_pages_of_others_cannot_act_through_a_visitors_browser(street: Street) -> None:
     await street.log_in()
-    for origin in ("https://elsewhere.example", "http://127.0.0.1:9", "null", "http://["):
+    same_host_with_tls = HERE.replace("http:", "https:")
+    for origin in ("https://elsewhere.example", "http://127.0.0.1:9", same_host_with_tls, "null", "http://["):
         # Sockets are polled for by reading, and would be answered to whoever asks with a visitor's cookie.
         polled = await street.browser.get("/_nicegui_ws/socket.io/", headers={"Origin": origin})
         assert polled.status_code == 403
@@ -196,6 +203,7 @@ async def test_pages_of_others_cannot_act_through_a_visitors_browser(street: Str
     assert street.pages.sockets == 0
 
     assert await street.socket(origin=HERE) == [{"type": "websocket.accept"}]
+    assert await street.socket("wss", origin=same_host_with_tls) == [{"type": "websocket.accept"}]
 
 
 @story

@@ -47,6 +47,10 @@ class Platform:
         self.temporary = directory / "tmp"
         self.temporary.mkdir(parents=True)
         self.options = options
+        self.program = PROGRAM
+        """What runs the server; commands are run by PROGRAM."""
+        self.settings: dict[str, str] = {}
+        """More variables of the environment."""
         self.server: subprocess.Popen[bytes] | None = None
         self.log = directory / "server.log"
         self.told: Json = {}
@@ -57,13 +61,13 @@ class Platform:
         """Of every process of this platform."""
         mine = {"TENUTO_HOME": str(self.home), "TMPDIR": str(self.temporary)}
         others = {name: value for name, value in os.environ.items() if not name.startswith("TENUTO_")}
-        return {**others, **mine}
+        return {**others, **mine, **self.settings}
 
     def up(self, *options: str) -> Platform:
         """Start the server and wait until it listens."""
         with self.log.open("ab") as log:
             self.server = subprocess.Popen(
-                [*PROGRAM, "up", "--json", *self.options, *options],
+                [*self.program, "up", "--json", *self.options, *options],
                 env=self.environment,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,

@@ -312,3 +312,31 @@ def test_a_closed_engine_answers_nobody() -> None:
     ):
         with pytest.raises(Unreachable):
             ask()
+
+
+def test_a_removed_node_is_waited_for_while_the_server_does_not_listen() -> None:
+    clock, listening = HandClock(), HandClock()
+    engine = LocalEngine(clock, listened=listening)
+    engine.hello(a_hello())
+    engine.report(a_report(RUNNING))
+    engine.forget_node("노드-0")
+    clock.now += 3600.0
+    assert an_id() in engine.observe().workers
+
+    listening.now += 15.0
+
+    assert not engine.observe().workers
+
+
+def test_an_observation_tells_how_long_a_node_could_have_been_heard_and_was_not() -> None:
+    clock, listening = HandClock(), HandClock()
+    engine = LocalEngine(clock, listened=listening)
+    engine.hello(a_hello())
+    engine.report(a_report())
+    clock.now += 3600.0
+    listening.now += 2.0
+
+    seen = engine.observe()
+
+    assert seen.silence("노드-0", since=0.0) == 2.0
+    assert seen.silence("unheard", since=1000.0) == 2.0

@@ -281,3 +281,15 @@ def test_a_node_stays_in_touch_while_the_store_that_knows_its_token_is_away(serv
 
     assert HELLO.node in engine.observe().nodes
     assert asked == [TOKEN, "another"]
+
+
+@pytest.mark.parametrize(
+    "labels", [{"a": "x\0"}, {"": "x"}, {"a": "x" * 201}, {str(number): "" for number in range(65)}]
+)
+def test_labels_of_a_node_have_the_limits_of_labels(
+    node: Dialler, engine: LocalEngine, labels: dict[str, str]
+) -> None:
+    response = node.post("hello", replace(HELLO, labels=labels))
+
+    assert (response.status_code, response.json()["field"]) == (422, "labels")
+    assert engine.observe().nodes == {}

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from tests.live.platform import Platform
 
-from tenuto.engines.base import Observation
 from tenuto.live.change import Change
 from tenuto.live.decide import salvage
 from tenuto.model.job import Job, JobSpec, Progress
@@ -73,7 +72,7 @@ def test_how_a_worker_ended_is_not_forgotten_with_a_tick_that_could_not_write_it
     here.store.write = full  # type: ignore[method-assign, assignment]
     with pytest.raises(StoreUnavailable):
         here.controller.tick()
-    here.engine.observe = lambda: Observation(ended.nodes, {})  # type: ignore[method-assign]
+    here.engine.observe = lambda: replace(ended, workers={})  # type: ignore[method-assign]
     here.store.write = write  # type: ignore[method-assign]
     here.controller.tick()
     here.engine.observe = observe  # type: ignore[method-assign]
@@ -244,7 +243,8 @@ def test_an_observation_without_nodes_is_no_reason_to_stop_anything() -> None:
     here = Platform()
     job = here.submit()
     here.engine.reopen()
-    assert here.engine.observe() == Observation({}, {})
+    seen = here.engine.observe()
+    assert (seen.nodes, seen.workers) == ({}, {})
     here.settle()
 
     assert here.phase(job) is P.RUNNING

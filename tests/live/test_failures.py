@@ -40,7 +40,7 @@ def test_a_failure_on_a_node_whose_clock_is_fast_is_noticed_at_once() -> None:
             for one in seen.workers.values()
         }
         nodes = {name: replace(node, heard_at=node.heard_at - 0.5) for name, node in seen.nodes.items()}
-        return Observation(nodes, workers)
+        return replace(seen, nodes=nodes, workers=workers)
 
     here.engine.observe = an_hour_fast  # type: ignore[method-assign]
     here.settle()

@@ -120,36 +120,6 @@ def test_a_second_controller_takes_over_when_the_first_has_resigned() -> None:
             until(lambda: here.store.read(lambda tx: tx.meta("leadership"))["term"] > term)
 
 
-def test_a_machine_that_slept_for_an_hour_has_lost_no_node_by_it() -> None:
-    here = a_platform()
-    slept, ticks = 0.0, 0
-    here.engine = FakeEngine(lambda: here.clock() + slept)
-    here.engine.add_node("node-0", 4)
-    controller = Controller(here.store, here.engine, lambda: here.clock() + slept, Settings())
-    tick = controller.tick
-
-    def counted() -> bool:
-        nonlocal ticks
-        complete = tick()
-        ticks += 1
-        return complete
-
-    controller.tick = counted  # type: ignore[method-assign]
-    with running(here, controller):
-        job = submitted(here)
-        until(lambda: here.phase(job) is P.RUNNING)
-        here.engine.lose_node("node-0")
-        slept, before = 3600.0, ticks
-        until(lambda: ticks > before + 2)
-        here.engine.return_node("node-0")
-        before = ticks
-        until(lambda: ticks > before + 2)
-
-        assert here.phase(job) is P.RUNNING
-        assert here.job(job).losses == 0
-        assert not [event for event in here.events(kind="node") if event.after == "offline"]
-
-
 def test_a_policy_that_cannot_be_tried_out_keeps_nobody_from_running() -> None:
     here = a_platform()
     here.set_policy("no-such-policy")
@@ -171,9 +141,6 @@ def test_a_loop_waits_no_longer_than_it_was_told() -> None:
 
         def next_look(self, now: float) -> float:
             return now + 0.05
-
-        def was_away(self, now: float) -> None:
-            pass
 
         def resign(self) -> None:
             pass

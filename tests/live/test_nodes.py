@@ -50,6 +50,22 @@ def test_a_silent_node_goes_offline_and_its_jobs_go_on_elsewhere() -> None:
     assert (here.phase(on_lost), list(here.job(on_lost).slots)) == (P.RUNNING, ["node-0"])
 
 
+def test_time_in_which_the_server_did_not_listen_counts_against_no_node() -> None:
+    here = Platform()
+    job = here.submit()
+    here.engine.lose_node("node-0")
+    here.pass_time(10.0)
+    here.clock.now += 3600.0
+    here.engine.stall(3600.0)
+    here.settle()
+    assert (state(here, "node-0"), here.phase(job)) == (NodeState.ONLINE, P.RUNNING)
+    assert here.controller.next_look(here.clock.now) == here.clock.now + 5.0
+
+    here.pass_time(5.1)
+
+    assert state(here, "node-0") is NodeState.OFFLINE
+
+
 def test_workers_on_a_node_that_comes_back_are_stopped_if_their_job_went_on_elsewhere() -> None:
     here = Platform(TWO)
     job = here.submit()

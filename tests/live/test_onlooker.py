@@ -68,9 +68,6 @@ class Stumbling:
     def next_look(self, now: float) -> float:
         return now
 
-    def was_away(self, now: float) -> None:
-        pass
-
     def resign(self) -> None:
         pass
 

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pytest
+
 from tenuto.engines.base import NodeSeen, Observation
 from tenuto.live.mirror import Records
 from tenuto.live.reconcile import News, Watch, reconcile
-from tenuto.model.node import Node, Slot
+from tenuto.model.node import Node, NodeState, Slot
 
 
 def seen(*nodes: Node, slots: int = 2, **labels: str) -> News:
-    one = NodeSeen(name="węzeł", slots=(Slot(),) * slots, address="10.0.0.7", heard_at=5.0, labels=labels)
+    one = NodeSeen(
+        name="węzeł",
+        slots=(Slot(),) * slots,
+        address="10.0.0.7",
+        heard_at=5.0,
+        listened_at=5.0,
+        labels=labels,
+    )
     known: Mapping[str, Node] = {node.name: node for node in nodes}
-    return reconcile(Records(nodes=known), Observation({"węzeł": one}, {}), {}, 5.0, Watch(15.0, 0.0))
+    return reconcile(Records(nodes=known), Observation({"węzeł": one}, {}, 5.0), {}, 5.0, Watch(15.0, 0.0))
 
 
 def test_a_node_joins_with_its_labels() -> None:
@@ -31,3 +40,36 @@ def test_a_node_that_comes_back_with_other_labels_or_slots_is_recorded_anew_once
     assert moved.labels == {"rack": "8"}
     assert [event.reason for event in seen(node, rack="8").events] == ["now with other labels"]
     assert [event.reason for event in seen(node, slots=3, rack="8").events] == ["now with 3 slots"]
+
+
+@pytest.mark.parametrize(("listened", "offline"), [(20.0, False), (20.5, True)])
+def test_silence_is_counted_by_the_listening_clock_whatever_the_clock_on_the_wall_says(
+    listened: float, offline: bool
+) -> None:
+    [node] = seen(rack="7").changed_nodes
+    known = {node.name: node}
+    heard = NodeSeen(
+        name=node.name,
+        slots=node.slots,
+        address=node.address,
+        heard_at=5.0,
+        listened_at=5.0,
+        labels=node.labels,
+    )
+
+    news = reconcile(
+        Records(nodes=known), Observation({node.name: heard}, {}, listened), {}, 7200.0, Watch(15.0, 0.0)
+    )
+
+    assert (news.nodes[node.name].state is NodeState.OFFLINE) is offline
+
+
+def test_a_node_that_was_never_heard_of_is_given_its_time_from_when_the_controller_began() -> None:
+    [node] = seen().changed_nodes
+
+    def state(listened: float) -> NodeState:
+        observation = Observation({}, {}, listened)
+        news = reconcile(Records(nodes={node.name: node}), observation, {}, 0.0, Watch(15.0, 100.0))
+        return news.nodes[node.name].state
+
+    assert (state(115.0), state(115.5)) == (NodeState.ONLINE, NodeState.OFFLINE)

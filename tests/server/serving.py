@@ -19,6 +19,7 @@ from tenuto.model.node import Node, NodeState, Slot
 from tenuto.model.phase import Phase, PromiseState
 from tenuto.server.app import create_app
 from tenuto.server.auth import NODE, USER, digest_of
+from tenuto.server.http_protocol import ServerConfig
 from tenuto.server.platform import Files
 from tenuto.settings import Settings
 from tenuto.store.base import EventQuery, JobQuery, Store, Token
@@ -187,7 +188,7 @@ def a_server(
     files = Files(logs, StepStore(directory / "records", settings.metrics.keep_bytes))
     app = create_app(store, files, settings, clock)
     listening = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", ws="none"))
+    server = uvicorn.Server(ServerConfig(app, settings.serving, log_level="critical", ws="none"))
     thread = threading.Thread(target=server.run, args=([listening],), name="server under test")
     thread.start()
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"

@@ -64,7 +64,7 @@ SUBMISSIONS: list[tuple[str, Any, str | None, str]] = [
     ("a deadline on one node", a_form(deadline="+1h", node="n", **PROMISABLE), "deadline", "one node"),
     ("an empty curve", a_form(curve={}), "curve", "empty"),
     ("a curve in words", a_form(curve={"1": "fast"}), "curve", "no number"),
-    ("a negative speed", a_form(curve={"1": -1}), "curve", "not above 0"),
+    ("a negative speed", a_form(curve={"1": -1}), "curve", "out of range"),
     ("a curve at no size", a_form(curve={"zero": 1}), "curve", "no number of workers"),
     ("a mistyped auto", a_form(curve="atuo"), "curve", "no curve"),
     ("a curve and a profile", a_form(curve={"1": 1.0}, profile="a100/x"), "profile", "too"),

@@ -12,7 +12,7 @@ from tests.postgres import PostgresServer, program
 from tenuto.store.open import open_store
 from tenuto.store.tables import metadata
 
-pytest.register_assert_rewrite("tests.contracts.store_contract")
+pytest.register_assert_rewrite("tests.contracts.store_contract", "tests.contracts.quarantine_contract")
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,8 @@ B = Stream(WorkerId("job-1", 2, "worker", 1), "supervisor")
 
 
 def records(first: int, end: int) -> list[dict[str, Any]]:
-    return [{"seq": seq, "kind": "step", "step": 10 * seq, "é": "żółw"} for seq in range(first, end)]
+    usual = {"kind": "step", "at": 1_800_000_000.0, "generation": 1, "é": "żółw"}
+    return [{"seq": seq, "step": 10 * seq, **usual} for seq in range(first, end)]
 
 
 def seqs(steps: StepStore, stream: Stream = A, from_step: int = 0) -> list[int]:

@@ -51,7 +51,6 @@ class Housekeeper:
         self._home = household
         self._unwanted = set(household.unwanted)
         self._end = end
-        self._begun = time.monotonic()
         self.done = False
         """Whether everything was drained, and everybody sent away."""
         self._enough = Event()
@@ -111,8 +110,8 @@ class Housekeeper:
 
     def _all_quiet(self) -> bool:
         """Whether no worker runs or may run anywhere that can be reached."""
-        seen, now = self._home.engine.observe(), time.time()
-        silent = {name for name, node in seen.nodes.items() if now > node.heard_at + self._home.timeout}
+        seen = self._home.engine.observe()
+        silent = {name for name in seen.nodes if seen.silence(name, since=0.0) > self._home.timeout}
         for worker in seen.workers.values():
             if worker.state is not WorkerState.EXITED and worker.node not in silent:
                 return False
@@ -124,11 +123,11 @@ class Housekeeper:
         )  # without those that `node rm` sent away
         if not seen.nodes.keys() >= set(here):
             return False
-        return self._home.store.read(lambda tx: self._at_rest(tx, {*seen.nodes}))
+        late = seen.listened > self._home.timeout
+        return self._home.store.read(lambda tx: self._at_rest(tx, {*seen.nodes}, late=late))
 
-    def _at_rest(self, tx: Tx, met: Collection[str]) -> bool:
-        """Whether no job holds slots, and every node has been met that may still come."""
-        late = time.monotonic() > self._begun + self._home.timeout
+    def _at_rest(self, tx: Tx, met: Collection[str], *, late: bool) -> bool:
+        """Whether no job holds slots, and every node has been met that may still come; `late`, none will come."""
         if any(job.phase in PLACED or job.ending for job in tx.live_jobs()):
             return False
         return late or all(node.name in met or node.state is NodeState.OFFLINE for node in tx.nodes())

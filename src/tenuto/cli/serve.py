@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import signal
@@ -33,6 +34,7 @@ from tenuto.client.whereabouts import ServerFile, read_secret
 from tenuto.dashboard.house import House, Inside
 from tenuto.dashboard.visitors import Visitors
 from tenuto.engines.keeper import Keeper, WayIn
+from tenuto.engines.listening_clock import ListeningClock, beat_on_loop
 from tenuto.engines.local import LocalEngine
 from tenuto.engines.node_api import node_router
 from tenuto.engines.questions import Questions
@@ -41,6 +43,7 @@ from tenuto.monitor.prometheus.counts import Counts
 from tenuto.server.app import create_app
 from tenuto.server.auth import NODE, Gate
 from tenuto.server.census import Census
+from tenuto.server.http_protocol import ServerConfig
 from tenuto.server.platform import Files
 from tenuto.store.base import Store
 from tenuto.store.logs import LogStore
@@ -89,7 +92,9 @@ class _Platform:
         self._settings = beginning.settings
         self._beginning = beginning
         self._log = log_file(self._settings.logs, plan.home)
-        self._engine = LocalEngine(silence=self._settings.nodes.timeout)
+        self._listening = ListeningClock()
+        self._engine = LocalEngine(silence=self._settings.nodes.timeout, listened=self._listening.read)
+        self._beats: asyncio.Task[None] | None = None
         home = plan.home
         self._keeper = Keeper(beginning.local, WayIn(server_file=home.server, token_file=home.node_token))
         names = [node.name for node in beginning.local]
@@ -125,7 +130,12 @@ class _Platform:
                 nodes=described(self._beginning.local),
                 token=self._beginning.new_token,
             )
-            self._server = _Server(app, lambda: self._begin_work(told, announce), lambda: self._let_go(app))
+            config = ServerConfig(
+                app, self._settings.serving, log_config=None, timeout_graceful_shutdown=_PATIENCE
+            )
+            self._server = _Server(
+                config, lambda: self._begin_work(told, announce, sockets), lambda: self._let_go(app)
+            )
             cleanup.callback(home.write_server_file, self._server_file(told, None))
             events = EventLog(self._store, app.state.guests)
             events.start()
@@ -185,8 +195,11 @@ class _Platform:
         if isinstance(self._store, SqlStore):
             self._store.timed = self._counts.committed
 
-    def _begin_work(self, told: Listening, announce: Callable[[Listening], None]) -> None:
+    def _begin_work(
+        self, told: Listening, announce: Callable[[Listening], None], sockets: list[socket.socket]
+    ) -> None:
         """The server answers: tell everybody, then start what takes longer."""
+        self._beats = asyncio.get_running_loop().create_task(beat_on_loop(self._listening, sockets))
         self._plan.home.write_server_file(self._server_file(told, told.pid))
         if not only_here(self._settings.serving.host):
             log.warning(
@@ -236,6 +249,8 @@ class _Platform:
 
     async def _let_go(self, app: FastAPI) -> None:
         """Send those home who wait for news, so that the end does not wait for them."""
+        if self._beats is not None:
+            self._beats.cancel()
         self._engine.close()
         app.state.platform.bell.close()
         await self._house.close()
@@ -249,17 +264,9 @@ class _Server(uvicorn.Server):
     """uvicorn, but its start and end are ours: a signal is an order, no error, and a second one is obeyed at once."""
 
     def __init__(
-        self, app: FastAPI, begun: Callable[[], None], ending: Callable[[], Awaitable[None]]
+        self, config: ServerConfig, begun: Callable[[], None], ending: Callable[[], Awaitable[None]]
     ) -> None:
-        super().__init__(
-            uvicorn.Config(
-                app,
-                log_config=None,
-                access_log=False,
-                timeout_graceful_shutdown=_PATIENCE,
-                server_header=False,
-            )
-        )
+        super().__init__(config)
         self._begun = begun
         self._ending = ending
 

@@ -8,7 +8,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tenuto.errors import InputInvalid
-from tenuto.settings import Idle, Influx, Logs, Monitor, Settings, Sharing, without_secrets
+from tenuto.server.proxies import proxy_networks
+from tenuto.settings import Idle, Influx, Logs, Monitor, Serving, Settings, Sharing, without_secrets
 from tenuto.suggest import did_you_mean
 from tenuto.wire import env
 
@@ -82,12 +83,29 @@ def _check(settings: Settings) -> None:
     )
     _demand(bool(serving.host), "serving.host", "is empty", "Write 127.0.0.1")
     _demand(serving.max_body > 0, "serving.max_body", "is 0", "A megabyte is 1048576")
+    _check_connections(serving)
     _check_log(settings.logs)
     _check_sharing(settings.sharing)
     _check_monitor(settings.monitor)
     _check_influx(settings.influx)
     _check_idle(settings.idle)
     _check_variables(settings.workers.env)
+
+
+def _check_connections(serving: Serving) -> None:
+    for name in (
+        "connections_per_address",
+        "header_bytes",
+        "header_seconds",
+        "body_seconds",
+        "idle_seconds",
+    ):
+        _demand(getattr(serving, name) > 0, f"serving.{name}", "is 0", "Leave it out to get the default")
+    try:
+        proxy_networks(serving.proxies)
+    except ValueError as error:
+        remedy = "Write addresses or networks with blanks between them, such as 10.0.0.5 10.1.0.0/16"
+        raise InputInvalid(f"serving.proxies: {error}", remedy=remedy, field="serving.proxies") from None
 
 
 def _check_log(logs: Logs) -> None:

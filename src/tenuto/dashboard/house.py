@@ -22,6 +22,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tenuto.client_connection import mark_authenticated
 from tenuto.dashboard.visitors import SESSION, Visitors, comes_from_here
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,10 @@ PAGE_HEADERS = {
         "form-action 'self'; base-uri 'self'"
     ),
 }
+_FOREIGN_ORIGIN = (
+    "This request comes from another page. If this one is reached through a proxy with TLS, the setting "
+    "serving.proxies must name the proxy's address, and the proxy must send X-Forwarded-Proto."
+)
 _LONGEST_FORM = 4096
 _LARGEST_UPLOAD = 64 << 20
 """Bytes; what a page takes may be less."""
@@ -97,7 +102,7 @@ class House:
         reads = scope["method"] in ("GET", "HEAD")
         # Reading, too: sockets that are polled for would be answered to any page that asks.
         if not comes_from_here(scope):
-            return HTMLResponse("This request comes from another page.", 403)
+            return HTMLResponse(_FOREIGN_ORIGIN, 403)
         if not reads and _length(scope) > _LARGEST_UPLOAD:
             return HTMLResponse("That is too much.", 413)
         if path in ("/login", "/logout", "/enter"):
@@ -109,6 +114,7 @@ class House:
                     f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else ""
                 )
                 return RedirectResponse(f"/login?next={quote(wanted)}", 303)
+            mark_authenticated(scope)
             scope.setdefault("state", {})["visitor"] = token
         return None if await self._is_open() else _closed()
 
@@ -118,6 +124,7 @@ class House:
         if token is None or not comes_from_here(scope) or not await self._is_open():
             await receive()
             return await send({"type": "websocket.close", "code": 4401})
+        mark_authenticated(scope)
         scope.setdefault("state", {})["visitor"] = token
         assert self._inside is not None
         return await self._inside(scope, receive, send)

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import urlsplit
 
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 from starlette.datastructures import Headers
@@ -83,14 +82,19 @@ class Visitors:
         return token if token is not None and token.kind == USER else None
 
 
+_WEB_SCHEMES = {"ws": "http", "wss": "https"}
+
+
 def comes_from_here(scope: Scope) -> bool:
-    """Whether a browser was sent here by a page of ours, or by nobody: pages of others must not act through it."""
+    """Whether the header Origin names this server, with its scheme, or is absent: other sites must not act through it.
+
+    Behind a proxy the scheme is that of `X-Forwarded-Proto`, if the proxy is configured.
+    """
     headers = Headers(scope=scope)
     origin = headers.get("origin")
-    try:
-        return origin is None or urlsplit(origin).netloc == headers.get("host", "")
-    except ValueError:  # no browser writes such a one
-        return False
+    scheme = scope.get("scheme", "http")
+    scheme = _WEB_SCHEMES.get(scheme, scheme)
+    return origin is None or origin.lower() == f"{scheme}://{headers.get('host', '')}".lower()
 
 
 def _cookie(header: str, name: str) -> str:

@@ -27,6 +27,8 @@ class NodeSeen:
     address: str
     heard_at: float
     """When its supervisor last gave a sign of life."""
+    listened_at: float
+    """The engine's listening clock at that moment (see `Observation.listened`)."""
     ports: tuple[int, ...] = ()
     """Ports that were free there a moment ago, for workers to meet at."""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -46,6 +48,13 @@ class Observation:
 
     nodes: Mapping[str, NodeSeen]
     workers: Mapping[WorkerId, WorkerSeen]
+    listened: float
+    """The engine's listening clock: for how many seconds nodes could have been heard since the engine was opened."""
+
+    def silence(self, name: str, since: float) -> float:
+        """Seconds for which a node could have been heard and was not, from the reading `since` on."""
+        node = self.nodes.get(name)
+        return self.listened - max(since, since if node is None else node.listened_at)
 
 
 class TermRefused(Exception):

@@ -48,7 +48,7 @@ class FakeEngine:
             for node in self._everywhere():
                 workers |= node.shown if node.silent else {**node.last_words, **node.shown}
             nodes = {name: node.seen(now) for name, node in self._nodes.items() if node.heard_at is not None}
-            return Observation(nodes, workers)
+            return Observation(nodes, workers, self._world.listened())
 
     def want(self, term: int, orders: Sequence[WorkerOrder], crews: Sequence[CrewOrder] = ()) -> None:
         """Make these, and only these, the workers that shall be there."""
@@ -124,6 +124,11 @@ class FakeEngine:
         with self._lock:
             for node in self._nodes.values():
                 node.be_unheard()
+
+    def stall(self, seconds: float) -> None:
+        """The server heard no node in the last so many seconds, through no fault of the nodes."""
+        with self._lock:
+            self._world.not_listened += seconds
 
     def use_memory(self, name: str, *parts: float | None) -> None:
         """So much of the memory of each slot of the node is in use from now on."""
@@ -263,9 +268,9 @@ class FakeEngine:
 
     def _let_go(self) -> None:
         """Forget the nodes that were removed, once nothing of them is left or they have been silent too long."""
-        now = self._world.clock()
+        listened = self._world.listened()
         for name, node in list(self._leaving.items()):
-            given_up = node.silent and now - (node.heard_at or 0.0) >= self._silence
+            given_up = node.silent and listened - node.listened_at >= self._silence
             if given_up or not node.shown:
                 del self._leaving[name]
 

@@ -37,8 +37,14 @@ class FakeWorld:
     stopping_takes: float = 0.0
     goes_on: Callable[[WorkerId], bool] = lambda _: False
     """Whether a worker that is not wanted trains on until those that follow it are ready."""
+    not_listened: float = 0.0
+    """Seconds for which the server could hear no node."""
     _agenda: list[tuple[float, int, FakeNode, WorkerId, int]] = field(default_factory=list)
     _ticket: count[int] = field(default_factory=count)
+
+    def listened(self) -> float:
+        """The listening clock."""
+        return self.clock() - self.not_listened
 
     def may_start(self, worker: WorkerId) -> bool:
         """Whether nothing but its slot holds the worker back."""
@@ -74,6 +80,7 @@ class FakeNode:
         self.silent = False
         self.heard_at: float | None = world.clock()
         """While it is silent: when it was last heard; None if it has not been since the server started."""
+        self.listened_at = world.listened()
         self._slots = slots
         self._address = address
         self._world = world
@@ -86,12 +93,13 @@ class FakeNode:
 
     def seen(self, now: float) -> NodeSeen:
         """The node as the server knows it."""
-        heard_at = self.heard_at if self.silent and self.heard_at is not None else now
+        is_heard = not self.silent or self.heard_at is None
         return NodeSeen(
             name=self.name,
             slots=self._slots,
             address=self._address,
-            heard_at=heard_at,
+            heard_at=now if is_heard or self.heard_at is None else self.heard_at,
+            listened_at=self._world.listened() if is_heard else self.listened_at,
             ports=_PORTS,
             peer=f"{self._address}:{_PEERS}",
             memory=self.memory,
@@ -163,7 +171,7 @@ class FakeNode:
         """The server hears no more; it keeps what it heard."""
         if not self.silent:
             self.silent = True
-            self.heard_at = self._world.clock()
+            self._note_time()
             self.shown = dict(self.workers)
 
     def be_unheard(self) -> None:
@@ -175,8 +183,11 @@ class FakeNode:
     def speak_up(self) -> None:
         """The server hears everything again."""
         self.silent = False
-        self.heard_at = self._world.clock()
+        self._note_time()
         self.shown = self.workers
+
+    def _note_time(self) -> None:
+        self.heard_at, self.listened_at = self._world.clock(), self._world.listened()
 
     def _start(self, order: WorkerOrder) -> None:
         now = self._world.clock()

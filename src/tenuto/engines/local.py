@@ -30,6 +30,7 @@ class _Node:
 
     hello: Hello
     heard_at: float
+    listened_at: float
     former: set[str] = field(default_factory=set)
     """Sessions that another one has followed."""
     workers: dict[WorkerId, WorkerSeen] | None = None
@@ -51,6 +52,7 @@ class _Node:
             slots=self.hello.slots,
             address=self.hello.address,
             heard_at=self.heard_at,
+            listened_at=self.listened_at,
             ports=self.ports,
             labels=self.hello.labels,
             peer=self.hello.peer,
@@ -61,10 +63,19 @@ class _Node:
 class LocalEngine:
     """The port on one side, the protocol of `wire.node` on the other. Thread-safe."""
 
-    def __init__(self, clock: Callable[[], float] = time, *, silence: float = 15.0) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float] = time,
+        *,
+        silence: float = 15.0,
+        listened: Callable[[], float] | None = None,
+    ) -> None:
+        """`listened` reads the listening clock; without it, the engine counts as listening all the time."""
         self._clock = clock
+        opened = clock()
+        self._listened = listened or (lambda: clock() - opened)
         self._silence = silence
-        """Seconds after which a node counts as gone; here it matters only for nodes that were removed."""
+        """Seconds of listening after which a node counts as gone; here it matters only for nodes that were removed."""
         self._nodes: dict[str, _Node] = {}
         self._forgotten: set[str] = set()
         """Nodes that were removed before they were heard of."""
@@ -90,7 +101,8 @@ class LocalEngine:
             for node in heard.values():
                 workers |= {**node.ended, **(node.workers or {})}
                 node.ended = {}
-            return Observation({name: node.seen for name, node in heard.items() if not node.leaving}, workers)
+            nodes = {name: node.seen for name, node in heard.items() if not node.leaving}
+            return Observation(nodes, workers, self._listened())
 
     def want(self, term: int, orders: Sequence[WorkerOrder], crews: Sequence[CrewOrder] = ()) -> None:
         """Keep the wish, and tell the nodes whose part of it has changed."""
@@ -150,13 +162,13 @@ class LocalEngine:
             if known is None:
                 # A new machine may have the name of a removed one; one that has worked here is the removed one.
                 leaving = hello.node in self._forgotten and hello.obeyed > 0
-                self._nodes[hello.node] = _Node(hello, now, leaving=leaving)
+                self._nodes[hello.node] = _Node(hello, now, self._listened(), leaving=leaving)
                 return
             if hello.session in known.former:
                 raise _superseded(hello.node)
             if hello.session != known.hello.session:
                 known.former.add(known.hello.session)
-                known.leaving = known.leaving and not self._has_left(known, now)
+                known.leaving = known.leaving and not self._has_left(known)
                 known.news = True
             known.hello = hello
             self._alive(known, now)
@@ -228,8 +240,8 @@ class LocalEngine:
 
     def _alive(self, node: _Node, now: float) -> None:
         """Note a sign of life; the first one after a long silence makes the next report news."""
-        node.news = node.news or now - node.heard_at >= self._silence
-        node.heard_at = now
+        node.news = node.news or self._is_silent(node)
+        node.heard_at, node.listened_at = now, self._listened()
 
     def _check_open(self) -> None:
         if self._closed:
@@ -237,14 +249,17 @@ class LocalEngine:
 
     def _let_go(self) -> None:
         """Drop the picture of removed nodes that have been silent for too long to be waited for."""
-        now = self._clock()
         for node in self._nodes.values():
-            if node.leaving and now - node.heard_at >= self._silence:
+            if node.leaving and self._is_silent(node):
                 node.workers = None
 
-    def _has_left(self, node: _Node, now: float) -> bool:
+    def _has_left(self, node: _Node) -> bool:
         """Whether a node that was removed is done with, so that who comes under its name now joins anew."""
-        return not node.workers or now - node.heard_at >= self._silence
+        return not node.workers or self._is_silent(node)
+
+    def _is_silent(self, node: _Node) -> bool:
+        """Whether the engine has listened for too long without a sign of life."""
+        return self._listened() - node.listened_at >= self._silence
 
 
 def _outline(workers: dict[WorkerId, WorkerSeen]) -> dict[WorkerId, object]:

@@ -21,10 +21,12 @@ from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
 
+from tenuto.client_connection import mark_authenticated
 from tenuto.engines.local import LocalEngine
 from tenuto.engines.questions import Questions
 from tenuto.errors import InputInvalid, NotAllowed, TenutoError, Told, Unreachable
 from tenuto.settings import Settings
+from tenuto.wire import fields
 from tenuto.wire.codec import decode, encode
 from tenuto.wire.node import (
     HEADER,
@@ -44,6 +46,7 @@ from tenuto.wire.node import (
     Stored,
     Welcome,
 )
+from tenuto.wire.quantities import Unusable
 from tenuto.wire.sample import NodeSample
 from tenuto.wire.worker import WorkerId
 
@@ -149,6 +152,7 @@ class _Desk:
     async def hello(self, request: Request) -> Response:
         """A supervisor introduces itself."""
         hello = _read(Hello, await _body(request, self._largest))
+        _check_labels(hello)
         self._engine.hello(hello)
         log.info(
             "its supervisor says hello from %s (tenuto %s)",
@@ -290,6 +294,7 @@ def _guard(admit: Callable[[str], bool]) -> Callable[[Request], Coroutine[Any, A
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         token = token.strip()
         if scheme.lower() == "bearer" and token in admitted:
+            mark_authenticated(request.scope)
             return
         if scheme.lower() != "bearer" or not await run_in_threadpool(admit, token):
             raise NotAllowed(
@@ -297,6 +302,7 @@ def _guard(admit: Callable[[str], bool]) -> Callable[[Request], Coroutine[Any, A
                 remedy="Start the supervisor with the token that the server shows for nodes",
             )
         admitted.add(token)
+        mark_authenticated(request.scope)
 
     return check
 
@@ -316,6 +322,14 @@ def _read(kind: type[T], body: bytes) -> T:
         return decode(kind, body)
     except ValidationError as error:
         raise _invalid(error.errors()[0]) from error
+
+
+def _check_labels(hello: Hello) -> None:
+    """Labels of nodes are stored and shown like those of jobs, and have the same limits."""
+    try:
+        fields.labels(dict(hello.labels))
+    except Unusable as error:
+        raise InputInvalid(f"labels: {error.problem}", remedy=error.remedy, field="labels") from None
 
 
 def _worker(text: str) -> WorkerId:

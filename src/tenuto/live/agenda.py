@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from math import inf
 
 from tenuto.engines.base import Observation
+from tenuto.engines.listening_clock import BEAT_SECONDS
 from tenuto.live.promise import PATIENCE
 from tenuto.live.reconcile import Watch
 from tenuto.model.job import Job
@@ -20,7 +21,7 @@ def next_moment(
     moments = [moment for job in jobs for moment in _of_job(job)]
     for name, node in nodes.items():
         if node.state is not NodeState.OFFLINE:
-            moments.append(watch.patience_ends(seen.nodes.get(name)))
+            moments.append(now + max(watch.remaining(seen, name), BEAT_SECONDS))
     return min((moment for moment in moments if moment > now), default=inf)
 
 

@@ -71,6 +71,7 @@ class Controller:
         self._holder, self._force = holder, force
         self._onlooker = onlooker or Nobody()
         self._leadership: Leadership | None = None
+        self._watch: Watch | None = None
         self._policies = PolicyInForce()
         self._idleness = Idleness(self.settings.idle, uses)
 
@@ -85,7 +86,7 @@ class Controller:
         records = self._store.read(self._recorded)  # 3 what is recorded
         seen = self._without_removed(seen, records)
         left = self._meter.advance(records.jobs.values(), now)
-        watch = replace(self._watch, orders=self._ordered)
+        watch = self._watch = self._watch_from(seen)
         news = reconcile(
             records, seen, left, now, watch, self._standing.look
         )  # 4 what has happened meanwhile
@@ -95,7 +96,7 @@ class Controller:
         draft = self._beside(draft, records)
         written = self._write(draft, records, leadership)  # 6 publish, except what is stale
         self._remember(ruling, written, records)
-        self._act(written, records, news, leadership)  # 7 want these workers, and only these
+        self._act(written, records, news, leadership, watch)  # 7 want these workers, and only these
         if written.complete:
             self._unrecorded.clear()
         return written.complete
@@ -116,7 +117,7 @@ class Controller:
         if self._leadership is None:
             self._leadership = self._store.write(lambda tx: self._claim(tx, now))
             self._force = False  # whoever loses leadership must not take it back by force
-            self._begin(now)
+            self._begin()
         elif self._leadership.due_for_renewal(now):
             held = self._leadership
             try:
@@ -133,13 +134,13 @@ class Controller:
             tx.set_meta("epoch", now)
         return claimed
 
-    def _begin(self, now: float) -> None:
+    def _begin(self) -> None:
         """Know nothing but what is stored."""
         self._meter = Meter()
         self._standing = Standing()
         self._muster = Muster()
         self._learner = Learner(self.settings.learning)
-        self._watch = Watch(self.settings.nodes.timeout, now)
+        self._watch = None
         self._trouble = Trouble()
         self._mirror: Mirror | None = None
         self._stored_memory: Any = None
@@ -165,7 +166,7 @@ class Controller:
     def _with_unrecorded(self, seen: Observation) -> Observation:
         """Add how workers ended that were seen in a tick which could not write it down, and are not shown again."""
         self._unrecorded |= {id_: one for id_, one in seen.workers.items() if one.state is WorkerState.EXITED}
-        return Observation(seen.nodes, {**self._unrecorded, **seen.workers})
+        return replace(seen, workers={**self._unrecorded, **seen.workers})
 
     def _recorded(self, tx: Tx) -> Records:
         """Catch up with the store; with everything, if the copy of it is not certain."""
@@ -188,8 +189,12 @@ class Controller:
             self._idleness.forget(name)
         if not removed:
             return seen
-        nodes = {name: node for name, node in seen.nodes.items() if name not in removed}
-        return Observation(nodes, seen.workers)
+        return replace(seen, nodes={name: node for name, node in seen.nodes.items() if name not in removed})
+
+    def _watch_from(self, seen: Observation) -> Watch:
+        """How nodes are judged; no silence before the first observation counts."""
+        watch = self._watch or Watch(self.settings.nodes.timeout, seen.listened)
+        return replace(watch, orders=self._ordered)
 
     def _measured(self, news: News, now: float) -> News:
         """Let jobs that are being measured go on to the next size, or to their answer."""
@@ -345,7 +350,9 @@ class Controller:
             jobs = (change.job for change in written.changes.values())
             self._decided_on = stakes(jobs, written.nodes.values(), records)
 
-    def _act(self, written: Written, records: Records, news: News, leadership: Leadership) -> None:
+    def _act(
+        self, written: Written, records: Records, news: News, leadership: Leadership, watch: Watch
+    ) -> None:
         now = self._clock()
         if written.complete or written.changes:
             everybody = {**records.jobs, **written.jobs}
@@ -357,7 +364,7 @@ class Controller:
                 self._muster.orders(jobs, written.nodes, sight, now, defaults),
                 crews(jobs, written.nodes, sight, now),
             )
-            self._next_moment = next_moment(jobs, written.nodes, news.sight.seen, self._watch, now)
+            self._next_moment = next_moment(jobs, written.nodes, news.sight.seen, watch, now)
 
     def _want(
         self, leadership: Leadership, wanted: tuple[WorkerOrder, ...], together: tuple[CrewOrder, ...]
@@ -383,8 +390,3 @@ class Controller:
             self._idleness.next_look,
             self._leadership.renewal,
         )
-
-    def was_away(self, now: float) -> None:
-        """The process or the machine slept, or the clock was set: nobody could be heard, so nobody was silent."""
-        if self._leadership is not None:
-            self._watch = replace(self._watch, since=now)

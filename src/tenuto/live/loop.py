@@ -29,8 +29,6 @@ LISTENS_EVERY = 0.25
 """Seconds after which a stop is noticed at the latest."""
 LONGEST = 2.0
 """Seconds after which it looks even if no bell has rung."""
-OVERSLEPT = 5.0
-"""Seconds between two ticks after which the process must have been halted, or the machine asleep."""
 STANDS_BY = 1.0
 """Seconds between two looks whether leadership is free, or the store is back."""
 LONGEST_BACKOFF = 30.0
@@ -47,10 +45,6 @@ class Ticking(Protocol):
 
     def next_look(self, now: float) -> float:
         """When there will be something to do although nothing happens."""
-        ...
-
-    def was_away(self, now: float) -> None:
-        """Hold no time before now against anybody: it could not be heard."""
         ...
 
     def resign(self) -> None:
@@ -74,7 +68,6 @@ class Loop:
         self._bell = Flag()
         self._failures = 0
         self._rest = SHORTEST
-        self._looked_at = 0.0
 
     def run(self, stop: Flag) -> None:
         """Tick until told to stop. Workers go on afterwards."""
@@ -84,26 +77,14 @@ class Loop:
             self._warm_up()
             _stay_for_good()
             self._say("deciding")
-            self._looked_at = self._clock()
             while not stop.is_set():
                 self._bell.clear()
-                self._notice_sleep()
                 self._wait(stop, self._turn())
         finally:
             for end in listening:
                 end()
             self._attempt(self._controller.resign)
             self._say("stopped")
-
-    def _notice_sleep(self) -> None:
-        """A server that was halted (Ctrl-Z), or whose clock was set, must not count all nodes as lost for it."""
-        now = self._clock()
-        if not 0.0 <= now - self._looked_at <= OVERSLEPT:
-            LOG.warning(
-                "no look at the nodes for %.0f s by the clock; they are given time", now - self._looked_at
-            )
-            self._controller.was_away(now)
-        self._looked_at = now
 
     def _turn(self) -> float:
         """One tick, whatever comes of it; returns for how many seconds to wait if no bell rings."""

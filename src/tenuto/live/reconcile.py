@@ -20,15 +20,17 @@ Look: TypeAlias = Callable[[Change, Sight, Records], Change]
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """How long a node may be silent, since when this controller listens, and what it has ordered so far."""
+    """How long a node may be silent, since when this controller watches, and what it has ordered so far."""
 
     timeout: float
+    """Seconds by the engine's listening clock."""
     since: float
+    """The reading of that clock when the controller began: no earlier silence counts."""
     orders: Mapping[WorkerId, WorkerOrder] = field(default_factory=dict)
 
-    def patience_ends(self, node: NodeSeen | None) -> float:
-        """When a node will have been silent for too long; only the time counts in which we listened."""
-        return max(self.since if node is None else node.heard_at, self.since) + self.timeout
+    def remaining(self, seen: Observation, node: str) -> float:
+        """Seconds of listening after which a node will have been silent for too long; negative if it has been."""
+        return self.timeout - seen.silence(node, self.since)
 
 
 @dataclass(frozen=True)
@@ -55,21 +57,21 @@ def reconcile(
 ) -> News:
     """Compare what is seen with what is recorded; `look` brings one job up to date."""
     nodes, changed, events = _nodes(records.nodes, seen, now, watch)
-    sight = Sight(seen, nodes, _silent(nodes, seen, now, watch), records.attempts, watch.orders)
+    sight = Sight(seen, nodes, _silent(nodes, seen, watch), records.attempts, watch.orders)
     changes = {id_: look(Change.of(job, now, left[id_]), sight, records) for id_, job in records.jobs.items()}
     return News(changes, nodes, tuple(changed), tuple(events), sight)
 
 
-def _silent(nodes: Mapping[str, Node], seen: Observation, now: float, watch: Watch) -> frozenset[str]:
+def _silent(nodes: Mapping[str, Node], seen: Observation, watch: Watch) -> frozenset[str]:
     """Nodes that have not been heard of for too long."""
-    return frozenset(name for name in nodes if now > watch.patience_ends(seen.nodes.get(name)))
+    return frozenset(name for name in nodes if watch.remaining(seen, name) < 0.0)
 
 
 def _nodes(
     known: Mapping[str, Node], seen: Observation, now: float, watch: Watch
 ) -> tuple[Mapping[str, Node], list[Node], list[Event]]:
     nodes, changed, events = dict(known), [], []
-    silent = _silent({**known, **_strangers(known, seen, now)}, seen, now, watch)
+    silent = _silent({**known, **_strangers(known, seen, now)}, seen, watch)
     for name, new in _strangers(known, seen, now).items():
         if name not in silent:
             nodes[name] = new

@@ -38,19 +38,19 @@ from tenuto.server import (
     whatif,
 )
 from tenuto.server import logs as log_pages
-from tenuto.server.auth import NODE, USER, Gate
+from tenuto.server.auth import NODE, Gate
 from tenuto.server.desk import Desk
-from tenuto.server.doors import BodyLimit, Door, KnownHost, KnownToken, LiveInstead, SafeHeaders
+from tenuto.server.doors import BodyLimit, KnownHost, LiveInstead, SafeHeaders
 from tenuto.server.glance import Glance
 from tenuto.server.guests import Guests
 from tenuto.server.latency import Latency
 from tenuto.server.platform import Files, Platform
+from tenuto.server.route_guard import NO_TOKEN, USERS, RouteAccess, RouteGuard
 from tenuto.server.straight import StraightToTheStore
 from tenuto.settings import Settings
 from tenuto.store.base import Store
 
 PREFIX = "/api/v1"
-WITHOUT_TOKEN = frozenset({f"{PREFIX}/{page}" for page in ("healthz", "readyz", "openapi.json")})
 _DESCRIPTION = "Elastic deep-learning training that holds its deadlines."
 
 
@@ -61,7 +61,7 @@ def create_app(
     clock: Callable[[], float],
     routers: Iterable[APIRouter] = (),
 ) -> FastAPI:
-    """The server; `routers` are mounted beside the API and look after themselves.
+    """The server; `routers` are mounted beside the API and check tokens themselves.
 
     `app.state.platform.bell.close()` sends all who wait for a job home: to be called when the server shall end.
     `app.state.trouble` may be set to what tells `/healthz` in a sentence that something beside the server is not well,
@@ -91,8 +91,22 @@ def create_app(
     app.state.glance = Glance(app.state.platform)
     app.state.pages = prometheus.Pages(app.state.platform, app.state.glance)
     errors.install(app)
-    _add_doors(app, app.state.gate, settings)
+    access = RouteAccess(app.router)
+    access.set(app.router.routes, NO_TOKEN)  # the description, which FastAPI has added itself
+    _add_doors(app, app.state.gate, settings, access)
+    _add_routes(app, settings, access)
+    with access.adding(NO_TOKEN):
+        for router in routers:
+            app.include_router(router)
+    return app
+
+
+def _add_routes(app: FastAPI, settings: Settings, access: RouteAccess) -> None:
+    """Add all resources; a router that is added without its kinds of tokens takes those of users."""
     api = APIRouter(
+        prefix=PREFIX, responses=errors.RESPONSES, dependencies=[Security(HTTPBearer(auto_error=False))]
+    )
+    uploads = APIRouter(
         prefix=PREFIX, responses=errors.RESPONSES, dependencies=[Security(HTTPBearer(auto_error=False))]
     )
     about_jobs = (jobs, job_table, scale, log_pages, metrics, series, curves, history, timeline, report)
@@ -113,32 +127,25 @@ def create_app(
     questions = (dry_run, whatif, explain)
     for resource in (*about_jobs, *about_the_whole, *questions):
         api.include_router(resource.router)
-    app.include_router(api)
-    app.include_router(health.router, prefix=PREFIX, responses=errors.RESPONSES)
-    app.include_router(health.router, include_in_schema=False)  # where those look who know no tenuto
-    app.include_router(prometheus.router)
-    for router in routers:
-        app.include_router(router)
-    return app
+    uploads.include_router(metrics.upload_router)
+    with access.adding(USERS):
+        app.include_router(api)
+    with access.adding(USERS | {NODE}):
+        app.include_router(uploads)
+    with access.adding(NO_TOKEN):
+        app.include_router(health.router, prefix=PREFIX, responses=errors.RESPONSES)
+        app.include_router(health.router, include_in_schema=False)  # where other programs look for it
+    with access.adding(NO_TOKEN if settings.metrics.public else USERS):
+        app.include_router(prometheus.router)
 
 
-def _add_doors(app: FastAPI, gate: Gate, settings: Settings) -> None:
+def _add_doors(app: FastAPI, gate: Gate, settings: Settings, access: RouteAccess) -> None:
     """The last one added is the first one met."""
     most = settings.serving.max_body
     app.add_middleware(StraightToTheStore, path=f"{PREFIX}/jobs")
     app.add_middleware(LiveInstead, list_=f"{PREFIX}/events", stream=f"{PREFIX}/events/stream")
     app.add_middleware(BodyLimit, prefix=PREFIX, limit=most)
-    app.add_middleware(
-        KnownToken,
-        gate=gate,
-        doors=[
-            Door("", prometheus.PATH, (USER,)),
-            Door("POST", rf"{PREFIX}/jobs/[^/]+/metrics", (USER, NODE)),
-            Door("", rf"{PREFIX}/.*", (USER,)),
-        ],
-        without=WITHOUT_TOKEN | ({prometheus.PATH} if settings.metrics.public else frozenset()),
-        guests=app.state.guests,
-    )
+    app.add_middleware(RouteGuard, gate=gate, access=access, guests=app.state.guests)
     app.add_middleware(KnownHost, bound_to=settings.serving.host, names=settings.serving.names.split())
     app.add_middleware(errors.Incidents)
     app.add_middleware(SafeHeaders)

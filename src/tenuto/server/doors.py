@@ -1,24 +1,18 @@
-"""What every request passes before it reaches a resource: known host, known token, a body of bearable size.
+"""What every request passes before it reaches a resource: a known host, a body of limited size, safe headers.
 
 Plain ASGI, so that a request is refused before its body is read, and a stream stays a stream.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from ipaddress import ip_address
 
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tenuto.errors import NotAllowed, TenutoError
-from tenuto.server.auth import USER, Gate
-from tenuto.server.errors import Refused, body_too_large, error_response
-from tenuto.server.guests import Guests
+from tenuto.server.errors import Refused, body_too_large, error_response, refuse
 
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -54,7 +48,7 @@ class KnownHost:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check the header Host."""
-        if scope["type"] == "http" and self.checks:
+        if scope["type"] in ("http", "websocket") and self.checks:
             host = Headers(scope=scope).get("host", "")
             name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
             if not is_loopback(name) and name.lower() not in self.names:
@@ -63,7 +57,7 @@ class KnownHost:
                     code="host_not_known",
                     remedy="Call it by 127.0.0.1 or localhost, or add the name of a proxy to the setting serving.names",
                 )
-                return await error_response(error)(scope, receive, send)
+                return await refuse(error, scope, receive, send)
         return await self.app(scope, receive, send)
 
 
@@ -86,61 +80,6 @@ class SafeHeaders:
             await send(message)
 
         return await self.app(scope, receive, with_headers)
-
-
-@dataclass(frozen=True, slots=True)
-class Door:
-    """Which tokens open some paths."""
-
-    method: str
-    """Any, if empty."""
-    path: str
-    """A regular expression for all of it; a dot stands for line feeds too, so that nothing slips through."""
-    kinds: tuple[str, ...]
-
-    def leads_to(self, scope: Scope) -> bool:
-        """Whether a request wants in here."""
-        return self.method in ("", scope["method"]) and bool(
-            re.fullmatch(self.path, scope["path"], re.DOTALL)
-        )
-
-
-class KnownToken:
-    """Let nobody in without a token of the right kind."""
-
-    def __init__(
-        self, app: ASGIApp, gate: Gate, doors: Sequence[Door], without: frozenset[str], guests: Guests
-    ) -> None:
-        self.app = app
-        self.gate = gate
-        self.guests = guests
-        self.doors = doors
-        """The first that leads to a path counts."""
-        self.without = without
-        """Paths that need none."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check the token and remember whose it is."""
-        door = self._door(scope)
-        if door is None:
-            return await self.app(scope, receive, send)
-        header = Headers(scope=scope).get("authorization", "")
-        try:
-            token = self.gate.remembered(header) or await run_in_threadpool(self.gate.known, header)
-            self.gate.check(token, *door.kinds)
-        except TenutoError as error:
-            if isinstance(error, NotAllowed):
-                self.guests.stranger(scope)
-            return await error_response(error)(scope, receive, send)
-        if token is not None and token.kind == USER:
-            self.guests.came(token.user, scope)
-        scope.setdefault("state", {})["token"] = token
-        return await self.app(scope, receive, send)
-
-    def _door(self, scope: Scope) -> Door | None:
-        if scope["type"] != "http" or scope["path"] in self.without:
-            return None
-        return next((door for door in self.doors if door.leads_to(scope)), None)
 
 
 class BodyLimit:

@@ -11,18 +11,23 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tenuto.errors import Busy, TenutoError, Told
+from tenuto.wire.json_limits import MAX_DEPTH
 from tenuto.wire.problems import Problem, invalid, problems_in
 from tenuto.wire.replies import ErrorOut
 
 log = logging.getLogger(__name__)
+WEBSOCKET_REFUSED = 4401
+"""The close code of a websocket that is not allowed; below 5000 applications choose their own."""
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 CODES = {
     "broken_json": (400, "The body is no JSON."),
+    "broken_request": (400, "The request is not HTTP/1.1."),
     "host_not_known": (400, "The server listens on this machine only and was called by another name."),
     "not_allowed": (
         401,
@@ -31,6 +36,10 @@ CODES = {
     "not_found": (404, "No job, node or page is called that."),
     "no_sample": (404, "Nothing was sampled of the node lately."),
     "wrong_method": (405, "The page exists; it takes other methods (header `Allow`)."),
+    "too_slow": (
+        408,
+        "The headers or the body came too slowly (`serving.header_seconds`, `serving.body_rate`).",
+    ),
     "conflict": (409, "It cannot be done as things stand."),
     "ambiguous": (409, "The beginning of an id fits several jobs."),
     "ended": (409, "The job has ended; `resubmit` makes a new one of it."),
@@ -38,6 +47,10 @@ CODES = {
     "not_paused": (409, "Only a paused job can be resumed."),
     "being_cancelled": (409, "The job is being cancelled."),
     "gap": (409, "Records before these are missing; the message tells which is wanted."),
+    "unreadable": (
+        409,
+        "The record of the job or node is damaged, or of another version; it can be removed.",
+    ),
     "key_reused": (409, "The same idempotency key came with another request."),
     "out_of_range": (409, "The job cannot have so many workers."),
     "not_enough_slots": (409, "There are not so many slots there."),
@@ -47,8 +60,10 @@ CODES = {
     "node_offline": (409, "The node is not heard of."),
     "too_large": (413, "The body is larger than the server takes."),
     "input_invalid": (422, "A field must be changed; `field` names it."),
+    "headers_too_large": (431, "The headers are larger than the server takes (`serving.header_bytes`)."),
     "internal": (500, "Our mistake; the message holds a number that stands in the server's log."),
     "busy": (503, "Too many questions are being worked out; ask again in `Retry-After` seconds."),
+    "too_many_connections": (503, "Too many connections are open; close some, or send a token on each."),
     "not_well": (503, "The server answers, but nobody decides."),
     "not_ready": (503, "The platform takes no work now: it starts, is drained, or its store is away."),
     "store_unavailable": (503, "The store takes no writes now; nothing was changed. Try again."),
@@ -70,12 +85,24 @@ def error_response(error: TenutoError) -> JSONResponse:
     """Tell an error to a client."""
     message = getattr(error, "problem", None) or str(error)
     body = ErrorOut(
-        code=error.code, message=_sendable(message), remedy=_sendable(error.remedy), field=error.field
+        code=error.code,
+        message=_sendable(message),
+        remedy=_sendable(error.remedy),
+        field=None if error.field is None else _sendable(error.field),
     )
     headers = {"WWW-Authenticate": "Bearer"} if error.http_status == 401 else None
     if isinstance(error, Busy):
         headers = {"Retry-After": str(error.retry_after)}
     return JSONResponse(body.model_dump(), status_code=error.http_status, headers=headers)
+
+
+async def refuse(error: TenutoError, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request with an error; a websocket is closed before it is opened, which clients see as status 403."""
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": WEBSOCKET_REFUSED})
+    else:
+        await error_response(error)(scope, receive, send)
 
 
 class Refused(Told):
@@ -172,6 +199,13 @@ def _as_told(request: Request, error: HTTPException) -> Refused:
         return Refused(f"{request.method} is not possible here", code="wrong_method", remedy=remedy)
     if error.status_code == 413:
         return body_too_large(str(error.detail))
+    cause = error.__cause__
+    if isinstance(cause, RecursionError | ValueError) and not isinstance(cause, UnicodeError):
+        return Refused(
+            "the body is JSON that cannot be read: it is nested too deeply, or a number has too many digits",
+            code="input_invalid",
+            remedy=f"Nest at most {MAX_DEPTH} levels, and write large integers as text",
+        )
     return _broken_json("")
 
 
@@ -203,6 +237,8 @@ class Incidents:
 
         try:
             await self.app(scope, receive, watched)
+        except ClientDisconnect:  # nobody is left to be answered
+            log.debug("a client went away during %s %s", scope["method"], scope["path"])
         except Exception:
             incident = secrets.token_hex(4)
             log.exception("incident %s: %s %s", incident, scope["method"], scope["path"])

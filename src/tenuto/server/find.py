@@ -20,7 +20,28 @@ def job_called(tx: Tx, ref: str) -> Job:
         found = tx.job(ref.lower()) or _newest(tx, ref) or _beginning_with(tx, ref.lower())
         if found is not None:
             return found
+        if (problem := problem_of_job(tx, ref)) is not None:
+            raise unreadable(f"job {ref.lower()}", problem, f"tenuto delete {ref.lower()}")
     raise NotFound(f"there is no job {ref[:120]!r}", remedy=_guess(tx, ref) or "tenuto ps lists them")
+
+
+def problem_of_job(tx: Tx, id_: str) -> str | None:
+    """Why the record of a job cannot be read; None if it can, or if no job has this id."""
+    return tx.unreadable_job(id_.lower()) if "\0" not in id_ else None
+
+
+def problem_of_node(tx: Tx, name: str) -> str | None:
+    """Why the record of a node cannot be read; None if it can, or if no node is called that."""
+    return tx.unreadable_node(name) if "\0" not in name else None
+
+
+def unreadable(what: str, problem: str, removal: str) -> Conflict:
+    """The refusal of anything that needs a record which cannot be read; `removal` is the command that removes it."""
+    return Conflict(
+        f"the record of {what} cannot be read ({problem})",
+        code="unreadable",
+        remedy=f"{removal} removes it; everything else goes on without it",
+    )
 
 
 def _newest(tx: Tx, name: str) -> Job | None:
@@ -59,6 +80,8 @@ def node_called(tx: Tx, name: str) -> Node:
     """A node by its name."""
     node = tx.node(name) if "\0" not in name else None
     if node is None:
+        if (problem := problem_of_node(tx, name)) is not None:
+            raise unreadable(f"node {name}", problem, f"tenuto node rm {name}")
         names = [node.name for node in tx.nodes()]
         remedy = did_you_mean(name, names) + (
             f"Known are {', '.join(names[:20])}" if names else "None has joined"

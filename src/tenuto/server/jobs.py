@@ -237,9 +237,9 @@ def delete_job(
 ) -> DeletedOut:
     """Forget a job that has no workers, with its logs and records; its events stay."""
     gone = here.store.write(lambda tx: wishes.delete(tx, Asker(who, here.clock()), ref, cascade=cascade))
-    for job in gone:
-        here.forget(job.id)
-    return DeletedOut(deleted=[job.id for job in gone])
+    for id_ in gone:
+        here.forget(id_)
+    return DeletedOut(deleted=gone)
 
 
 @router.get("/{ref}/attempts", response_model=Page[AttemptOut])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from math import isfinite
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -18,6 +17,7 @@ from tenuto.server.paging import Text
 from tenuto.server.platform import Here, Platform
 from tenuto.server.show import moment
 from tenuto.server.telling import node_of, note_events
+from tenuto.server.training_series import number
 from tenuto.store.base import Attempt
 from tenuto.store.steps import WORKER_ITSELF, Record, Stream, too_early
 from tenuto.wire import records as kinds
@@ -26,12 +26,14 @@ from tenuto.wire.replies import MetricsOut, PointOut, SeriesOut, ThroughputOut, 
 from tenuto.wire.worker import WorkerId
 
 router = APIRouter(prefix="/jobs", tags=["metrics"])
+upload_router = APIRouter(prefix="/jobs", tags=["metrics"])
+"""What supervisors use, too, with the token of nodes."""
 
 MOST_AT_ONCE = 20_000
 """Points of one answer, all workers together."""
 
 
-@router.post("/{ref}/metrics", response_model=WantedOut)
+@upload_router.post("/{ref}/metrics", response_model=WantedOut)
 def add_metrics(here: Here, ref: Ref, told: MetricsIn) -> WantedOut:
     """Store what a worker tells, each record once and in order. Supervisors come with the token of nodes."""
     job = here.store.read(lambda tx: job_called(tx, ref))
@@ -143,19 +145,16 @@ def _point(record: Record, names: frozenset[str]) -> PointOut:
         generation=record["generation"],
         world=_whole(record.get("world")),
         rank=_whole(record.get("rank")),
-        seconds=_number(record.get("seconds")),
-        samples=_number(record.get("samples")),
-        samples_per_second=_number(record.get("samples_per_second")),
-        values={name: _number(value) for name, value in values.items() if not names or name in names},
+        seconds=number(record.get("seconds")),
+        samples=number(record.get("samples")),
+        samples_per_second=number(record.get("samples_per_second")),
+        values={name: number(value) for name, value in values.items() if not names or name in names},
     )
 
 
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and isfinite(value) else None
-
-
 def _whole(value: object) -> int | None:
-    return int(value) if isinstance(value, int | float) and isfinite(value) else None
+    found = number(value)
+    return None if found is None else int(found)
 
 
 def _throughput(series: list[SeriesOut]) -> list[ThroughputOut]:

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Path
 from tenuto.errors import Conflict, NotFound
 from tenuto.model.event import Event
 from tenuto.model.node import Node, NodeState
-from tenuto.server.find import node_called
+from tenuto.server.find import node_called, problem_of_node
 from tenuto.server.paging import MOST, Limit, Text, cursor_of, number_in
 from tenuto.server.platform import Here, Platform, Who
 from tenuto.server.show import shown_nodes
@@ -131,6 +131,13 @@ def remove_node(here: Here, who: Who, name: Name) -> DeletedOut:
     asker = Asker(who, here.clock())
 
     def act(tx: Tx) -> DeletedOut:
+        if problem_of_node(tx, name) is not None:
+            tx.remove_node(name)
+            reason = "its record could not be read"
+            tx.add_event(
+                Event(kind="node", at=asker.now, actor=who, node=name, after="removed", reason=reason)
+            )
+            return DeletedOut(deleted=[name])
         node = node_called(tx, name)
         shown = _shown(here, tx, node)
         if shown.jobs and node.state is not NodeState.OFFLINE:

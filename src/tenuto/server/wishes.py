@@ -13,7 +13,7 @@ from tenuto.forecast.measured import Known
 from tenuto.model.event import Event
 from tenuto.model.job import After, Job, JobSpec, Progress
 from tenuto.model.phase import ENDED, OPEN_PROMISES, PLACED, Phase, PromiseState
-from tenuto.server.find import job_called
+from tenuto.server.find import job_called, problem_of_job
 from tenuto.server.ids import new_id
 from tenuto.store.base import Keyed, Tx
 
@@ -238,8 +238,14 @@ def _value(job: Job, name: str) -> Any:
             return dict(job.spec.labels)
 
 
-def delete(tx: Tx, asker: Asker, ref: str, *, cascade: bool) -> list[Job]:
-    """Forget a job, and with `cascade` all that wait for it: all of them or none."""
+def delete(tx: Tx, asker: Asker, ref: str, *, cascade: bool) -> list[str]:
+    """Forget a job, and with `cascade` all that wait for it: all of them or none. Returns their ids.
+
+    A job whose record cannot be read is removed by its id. Nothing orders workers for such a job, so those that it
+    may have had are being stopped already; jobs that wait for it stay.
+    """
+    if problem_of_job(tx, ref) is not None:
+        return [_delete_unreadable(tx, asker, ref.lower())]
     jobs = _with_successors(tx, job_called(tx, ref)) if cascade else [job_called(tx, ref)]
     for job in jobs:
         if _has_workers(tx, job):
@@ -250,7 +256,14 @@ def delete(tx: Tx, asker: Asker, ref: str, *, cascade: bool) -> list[Job]:
         tx.remove_job(job.id)
         reason = "" if job is jobs[0] else f"waited for {jobs[0].id}"
         _tell(tx, asker, job, "deleted", before=str(job.phase), reason=reason, data={"name": job.spec.name})
-    return jobs
+    return [job.id for job in jobs]
+
+
+def _delete_unreadable(tx: Tx, asker: Asker, id_: str) -> str:
+    tx.remove_job(id_)
+    reason = "its record could not be read"
+    tx.add_event(Event(kind="deleted", at=asker.now, actor=asker.user, job=id_, reason=reason))
+    return id_
 
 
 def _has_workers(tx: Tx, job: Job) -> bool:

@@ -146,6 +146,14 @@ class Tx(Protocol):
         """The job with this id; None if there is none."""
         ...
 
+    def unreadable_job(self, id: str) -> str | None:  # noqa: A002
+        """Why the record of the job with this id cannot be read; None if it can, or if there is no such job.
+
+        Every other method passes over records that cannot be read, as if they were not there (see `quarantine`);
+        `remove_job` removes them.
+        """
+        ...
+
     def jobs(self, query: JobQuery) -> list[Job]:
         """The jobs that the query means, in its order, at most `query.limit`."""
         ...
@@ -155,7 +163,7 @@ class Tx(Protocol):
         ...
 
     def count_jobs(self) -> Mapping[Phase, int]:
-        """How many jobs are in each phase; every phase is there."""
+        """How many jobs are in each phase, those included that cannot be read; every phase is there."""
         ...
 
     def live_jobs(self) -> list[Job]:
@@ -178,7 +186,10 @@ class Tx(Protocol):
         ...
 
     def add_job(self, job: Job) -> Job:
-        """Store a new job; its `number` and `revision` are given here. Raises ValueError if the id is taken."""
+        """Store a new job; its `number` and `revision` are given here.
+
+        Raises ValueError if the id is taken, InputInvalid if `params` could not be read back.
+        """
         ...
 
     def put_job(self, job: Job) -> Job:
@@ -207,6 +218,10 @@ class Tx(Protocol):
         """The node of this name; None if there is none."""
         ...
 
+    def unreadable_node(self, name: str) -> str | None:
+        """Why the record of the node of this name cannot be read; None if it can, or if there is no such node."""
+        ...
+
     def nodes(self) -> list[Node]:
         """All nodes, by number."""
         ...
@@ -221,7 +236,7 @@ class Tx(Protocol):
 
     # events
     def add_event(self, event: Event) -> Event:
-        """Append; `id` is given here, ascending without gaps."""
+        """Append; `id` is given here, ascending without gaps. Raises InputInvalid if `data` could not be read back."""
         ...
 
     def events(self, query: EventQuery) -> list[Event]:
@@ -230,7 +245,7 @@ class Tx(Protocol):
 
     # everything else
     def meta(self, key: str) -> Any:
-        """A JSON value by name; None if there is none."""
+        """A JSON value by name; None if there is none, or if it cannot be read."""
         ...
 
     def set_meta(self, key: str, value: Any) -> None:

@@ -6,6 +6,7 @@ import os
 import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -94,6 +95,8 @@ def _connect_sqlite(address: str, synchronous: str) -> sqlite3.Connection:
         address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
     connection.execute(f"PRAGMA synchronous = {synchronous}")
+    # Damaged text must not fail the query of a whole table: its reader refuses the one record instead.
+    connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
     return connection
 
 

@@ -7,11 +7,20 @@ half an append is a shorter file, and the supervisor sends the rest.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tenuto.errors import InputInvalid
+from tenuto.wire.worker import WorkerId
+
 SUFFIX = ".part"
+_PART_NAME = re.compile(r"[0-9]{20}" + re.escape(SUFFIX))
+MAX_NUMBER = 10**9
+"""Generations and ranks are below it."""
+_NUMBER = r"(?:0|[1-9][0-9]{0,8})"
+_WORKER_NAME = re.compile(rf"{_NUMBER}\.[\w-]+\.{_NUMBER}(?:\.[\w-]+)?")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -23,22 +32,54 @@ class Part:
     """The offset behind its last byte."""
 
 
-def parts_of(directory: Path) -> list[Part]:
-    """The parts in the order of their offsets; none if there is no directory."""
+def part_files(directory: Path) -> list[tuple[int, Path]]:
+    """The files of parts with the number in their names, in its order; none if there is no such directory.
+
+    Whatever else lies there is passed over: it may be a directory, a pipe that blocks its reader, or have any name.
+    """
     try:
         with os.scandir(directory) as entries:
-            found = [_part(entry) for entry in entries if entry.name.endswith(SUFFIX)]
-    except FileNotFoundError:
+            found = [
+                (int(entry.name.removesuffix(SUFFIX)), directory / entry.name)
+                for entry in entries
+                if _PART_NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
+            ]
+    except (FileNotFoundError, NotADirectoryError):
         return []
+    return sorted(found)
+
+
+def parts_of(directory: Path) -> list[Part]:
+    """The parts in the order of their offsets; none if there is no directory."""
+    found = [_part(first, path) for first, path in part_files(directory)]
     return sorted(part for part in found if part is not None)
 
 
-def _part(entry: os.DirEntry[str]) -> Part | None:
-    first = int(entry.name.removesuffix(SUFFIX))
+def _part(first: int, path: Path) -> Part | None:
     try:
-        return Part(first, first + entry.stat().st_size)
+        return Part(first, first + path.stat().st_size)
     except FileNotFoundError:  # rotated away between two looks
         return None
+
+
+def check_numbers(worker: WorkerId) -> None:
+    """Raise InputInvalid unless generation and rank can be part of a name that `worker_directories` finds again."""
+    if not (0 <= worker.generation < MAX_NUMBER and 0 <= worker.rank < MAX_NUMBER):
+        raise InputInvalid(
+            f"{str(worker)[:120]} is no worker",
+            remedy=f"Generations and ranks are from 0 to {MAX_NUMBER - 1}",
+            field="worker",
+        )
+
+
+def worker_directories(directory: Path) -> list[tuple[str, ...]]:
+    """The parts of the names `generation.role.rank[.teller]` of the directories of a job; others are passed over."""
+    try:
+        with os.scandir(directory) as entries:
+            names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [tuple(name.split(".")) for name in names if _WORKER_NAME.fullmatch(name)]
 
 
 def path_of(directory: Path, first: int) -> Path:
@@ -47,8 +88,12 @@ def path_of(directory: Path, first: int) -> Path:
 
 
 def append_to(path: Path, data: bytes) -> None:
-    """Add bytes to a part; made if there is none. What an error or a crash leaves is a beginning of `data`."""
-    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    """Add bytes to a part; made if there is none. What an error or a crash leaves is a beginning of `data`.
+
+    Raises OSError if there is something else than a file; a pipe without a reader does not block.
+    """
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    handle = os.open(path, flags, 0o600)
     try:
         left = memoryview(data)
         while left:

@@ -23,10 +23,12 @@ from tenuto.store.log_parts import (
     Part,
     append_to,
     blocks_backwards,
+    check_numbers,
     parts_of,
     path_of,
     read_from,
     without_gap,
+    worker_directories,
 )
 from tenuto.wire.worker import WorkerId
 
@@ -34,6 +36,7 @@ T = TypeVar("T")
 
 PART_BYTES = 64 << 20
 """A part is not made larger, nor larger than an eighth of what is kept."""
+MAX_OFFSET = 1 << 62
 BLOCK = 64 << 10
 _LOCKS = 64
 _JOB = re.compile(r"[\w-][\w.-]*")
@@ -57,9 +60,11 @@ class LogStore:
         What is there already is not stored again. An offset beyond the end leaves a gap.
         """
         directory = self._directory_of(worker)
-        if offset < 0:
+        if not 0 <= offset < MAX_OFFSET:
             raise InputInvalid(
-                f"The offset {offset} is negative", remedy="Offsets begin at 0", field="offset"
+                f"the offset {str(offset)[:40]} is out of range",
+                remedy=f"Offsets are from 0 to {MAX_OFFSET - 1}",
+                field="offset",
             )
         with self._locks[hash(worker) % _LOCKS]:
             try:
@@ -133,11 +138,11 @@ class LogStore:
     def workers(self, job: str) -> list[WorkerId]:
         """Whose logs are kept for a job, in order."""
         _check_name(job, _JOB, "job")
-        directory = self._directory / job
-        if not directory.is_dir():
-            return []
-        names = [path.name.split(".") for path in directory.iterdir()]
-        return sorted(WorkerId(job, int(generation), role, int(rank)) for generation, role, rank in names)
+        return sorted(
+            WorkerId(job, int(name[0]), name[1], int(name[2]))
+            for name in worker_directories(self._directory / job)
+            if len(name) == 3
+        )
 
     def remove(self, job: str) -> None:
         """Forget all logs of a job. No harm if there are none."""
@@ -147,10 +152,7 @@ class LogStore:
     def _directory_of(self, worker: WorkerId) -> Path:
         _check_name(worker.job, _JOB, "job")
         _check_name(worker.role, _ROLE, "role")
-        if worker.generation < 0 or worker.rank < 0:
-            raise InputInvalid(
-                f"{worker} is no worker", remedy="Generations and ranks are not negative", field="worker"
-            )
+        check_numbers(worker)
         return self._directory / worker.job / f"{worker.generation}.{worker.role}.{worker.rank}"
 
 

@@ -6,7 +6,6 @@ undone from its notes.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
@@ -20,6 +19,7 @@ from tenuto.model.node import Node
 from tenuto.model.phase import ENDED, Phase
 from tenuto.store.base import Attempt, EventQuery, JobQuery, Keyed, StoreUnavailable, Token, Tx
 from tenuto.store.bell import Bell
+from tenuto.store.codec import EVENT, JOB, decode_meta, encode_meta
 from tenuto.store.matching import in_order, means_event, means_job
 
 T = TypeVar("T")
@@ -89,6 +89,9 @@ class MemoryTx:
     def job(self, id: str) -> Job | None:  # noqa: A002
         return self._state.jobs.get(id)
 
+    def unreadable_job(self, id: str) -> str | None:  # noqa: A002, ARG002 - values are kept, not their text
+        return None
+
     def jobs(self, query: JobQuery) -> list[Job]:
         meant = [job for job in self._state.jobs.values() if means_job(query, job)]
         return in_order(query, meant)[query.skip : query.skip + query.limit]
@@ -125,12 +128,14 @@ class MemoryTx:
     def add_job(self, job: Job) -> Job:
         if job.id in self._state.jobs:
             raise ValueError(f"there is a job {job.id} already")
+        JOB.check(job)
         stored = replace(job, number=self._state.jobs_made + 1, revision=self.revision)
         self._put(self._state.jobs, job.id, stored)
         self._state.jobs_made += 1
         return stored
 
     def put_job(self, job: Job) -> Job:
+        JOB.check(job)
         stored = replace(job, number=self._state.jobs[job.id].number, revision=self.revision)
         self._put(self._state.jobs, job.id, stored)
         return stored
@@ -159,6 +164,9 @@ class MemoryTx:
     def node(self, name: str) -> Node | None:
         return self._state.nodes.get(name)
 
+    def unreadable_node(self, name: str) -> str | None:  # noqa: ARG002
+        return None
+
     def nodes(self) -> list[Node]:
         return sorted(self._state.nodes.values(), key=lambda node: node.number)
 
@@ -177,6 +185,7 @@ class MemoryTx:
     # events
 
     def add_event(self, event: Event) -> Event:
+        EVENT.check(event)
         stored = replace(event, id=len(self._state.events) + 1)
         self._changed(lambda: self._state.events.__delitem__(-1))
         self._state.events.append(stored)
@@ -191,10 +200,10 @@ class MemoryTx:
 
     def meta(self, key: str) -> Any:
         text = self._state.meta.get(key)
-        return None if text is None else json.loads(text)
+        return None if text is None else decode_meta(text)
 
     def set_meta(self, key: str, value: Any) -> None:
-        text = None if value is None else json.dumps(value)
+        text = None if value is None else encode_meta(value)
         if text == self._state.meta.get(key):
             return
         if text is None:

@@ -24,6 +24,7 @@ from tenuto.store.base import StoreUnavailable, Tx
 from tenuto.store.bell import Bell, Glance
 from tenuto.store.database import Database
 from tenuto.store.driver import Driver
+from tenuto.store.quarantine import Quarantine, report
 from tenuto.store.sql_tx import Counters, SqlTx
 from tenuto.store.trouble import explain, lost, may_pass
 
@@ -62,6 +63,7 @@ class SqlStore:
         self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
         self._gate = threading.Lock()
         self._closed = False
+        self._quarantine = Quarantine()
         self._bell = Bell(told=self.revision())
         self.timed: Callable[[float], None] = lambda _: None
         """Told the seconds that each commit took."""
@@ -79,10 +81,13 @@ class SqlStore:
                 raise StoreUnavailable("The store is closed")
             try:
                 with self.database.readers.connect() as connection, connection.begin():
-                    return look(SqlTx(connection, _read_counters(connection), may_write=False))
+                    counters = _read_counters(connection)
+                    return look(SqlTx(connection, counters, self._quarantine, may_write=False))
             except DBAPIError as error:
                 if attempt == TRIES or not may_pass(error):
                     raise explain(error, self.database.where) from error
+            finally:
+                self._report_unreadable()
         raise AssertionError("the last attempt returns or raises")
 
     def revision(self) -> int:
@@ -163,7 +168,7 @@ class SqlStore:
                 transaction = connection.begin()
                 counters, mark = self._lock(connection)
                 before = counters.revision
-                outcomes = [_run(connection, counters, waiting.act) for waiting in group]
+                outcomes = [self._run(connection, counters, waiting.act) for waiting in group]
                 if counters.revision > before:
                     _write_counters(connection, counters)
             except DBAPIError:
@@ -182,6 +187,38 @@ class SqlStore:
             else:
                 waiting.done.set_exception(problem)
         self._bell.ring(counters.revision)
+        self._report_unreadable()
+
+    def _run(
+        self, connection: Connection, counters: Counters, act: Callable[[Tx], Any]
+    ) -> tuple[Any, BaseException | None]:
+        """Do one act of a group: its result, or why it was undone. Advances the counters."""
+        tx = SqlTx(connection, counters, self._quarantine, may_write=True)
+        try:
+            result = act(tx)
+            problem = None
+        except BaseException as error:  # noqa: BLE001  the one who waits gets it
+            result, problem = None, error
+        if tx.trouble is not None:
+            raise tx.trouble
+        if problem is not None:
+            tx.undo()
+            return None, problem
+        counters.take(tx.counters)
+        return result, None
+
+    def _report_unreadable(self) -> None:
+        """Have an event for each record that turned out to be unreadable; nothing waits for it.
+
+        If it cannot be stored, the server's log has it, and the next process to find the record reports it.
+        """
+        if not self._quarantine.has_news:
+            return
+        found = self._quarantine.take_news()
+        waiting = _Waiting(lambda tx: report(tx, found))
+        with self._gate:
+            if not self._closed:
+                self._queue.put(waiting)
 
     def _lock(self, connection: Connection) -> tuple[Counters, int]:
         """Keep other writers out until the end of the transaction."""
@@ -242,25 +279,6 @@ class SqlStore:
         if self._poller is not None:
             self._poller.join()
         self.database.dispose()
-
-
-def _run(
-    connection: Connection, counters: Counters, act: Callable[[Tx], Any]
-) -> tuple[Any, BaseException | None]:
-    """Do one act of a group: its result, or why it was undone. Advances the counters."""
-    tx = SqlTx(connection, counters, may_write=True)
-    try:
-        result = act(tx)
-        problem = None
-    except BaseException as error:  # noqa: BLE001  the one who waits gets it
-        result, problem = None, error
-    if tx.trouble is not None:
-        raise tx.trouble
-    if problem is not None:
-        tx.undo()
-        return None, problem
-    counters.take(tx.counters)
-    return result, None
 
 
 def _read_counters(connection: Connection) -> Counters:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -18,10 +17,26 @@ from tenuto.model.phase import Phase
 from tenuto.store import statements as sql
 from tenuto.store import tables
 from tenuto.store.base import Attempt, EventQuery, JobQuery, Keyed, Token
-from tenuto.store.codec import ATTEMPT, EVENT, JOB, NODE, decode_job, decode_node, job_row
+from tenuto.store.codec import (
+    ATTEMPT,
+    EVENT,
+    JOB,
+    NODE,
+    decode_job,
+    decode_meta,
+    decode_node,
+    encode_meta,
+    job_row,
+)
 from tenuto.store.driver import Driver
+from tenuto.store.quarantine import Quarantine, UnreadableRecord, forget, problem_in
 
 T = TypeVar("T")
+Row = Sequence[Any]
+"""What names a record, and the record's text at the end."""
+_UNREADABLE = (ValueError, TypeError, ArithmeticError, RecursionError)
+_MOST_ATTEMPTS = 20
+"""Queries for one page while rows turn out to be unreadable; then the page is shorter than it could be."""
 
 
 @dataclass(slots=True)
@@ -46,8 +61,11 @@ class Counters:
 class SqlTx:
     """One transaction on a connection that is inside one already."""
 
-    def __init__(self, connection: Connection, counters: Counters, *, may_write: bool) -> None:
+    def __init__(
+        self, connection: Connection, counters: Counters, quarantine: Quarantine, *, may_write: bool
+    ) -> None:
         self._connection = connection
+        self._quarantine = quarantine
         self._driver = Driver(connection)
         self._wording = sql.WORDINGS[connection.dialect.name]
         self._may_write = may_write
@@ -93,20 +111,73 @@ class SqlTx:
             self._tell(sql.UNDO)
 
     def _text(self, statement: ClauseElement, wanted: str) -> str | None:
-        row = self._run(statement, {"wanted": wanted}).fetchone()
+        row = self._row(statement, wanted)
         return None if row is None else row[0]
 
-    def _texts(self, statement: ClauseElement, wanted: str | int | None = None) -> list[str]:
-        rows = self._run(statement, None if wanted is None else {"wanted": wanted}).fetchall()
-        return [text for (text,) in rows]
+    def _row(self, statement: ClauseElement, wanted: str) -> Any:
+        return self._run(statement, {"wanted": wanted}).fetchone()
 
-    def _found(self, query: Select[T]) -> list[T]:
+    def _rows(self, statement: ClauseElement, wanted: str | int | None = None) -> list[Any]:
+        found: list[Any] = self._run(statement, None if wanted is None else {"wanted": wanted}).fetchall()
+        return found
+
+    def _found(self, query: Select[T]) -> list[Any]:
         """What a query finds that was built for this one question."""
         try:
-            return list(self._connection.execute(query).scalars())
+            return list(self._connection.execute(query))
         except DBAPIError as error:
             self.trouble = error
             raise
+
+    # records that may be unreadable
+
+    def _decoded(self, table: Table, rows: Sequence[Row], decode: Callable[[str], T]) -> list[T]:
+        """The records of these rows; those that cannot be read are put into quarantine and left out."""
+        try:
+            return [decode(row[-1]) for row in rows]
+        except _UNREADABLE:
+            found = [self._decoded_one(table, row, decode) for row in rows]
+            return [record for record in found if record is not None]
+
+    def _decoded_one(self, table: Table, row: Row | None, decode: Callable[[str], T]) -> T | None:
+        if row is None:
+            return None
+        try:
+            return decode(row[-1])
+        except _UNREADABLE as error:
+            self._quarantine.add(_unreadable(table, row, problem_in(error)))
+            return None
+
+    def _page(
+        self,
+        table: Table,
+        query: Callable[[frozenset[int]], Select[Any]],
+        decode: Callable[[str], T],
+    ) -> list[T]:
+        """A page of records. Rows that turn out to be unreadable are left out of the query, so that it stays full."""
+        found: list[T] = []
+        for _ in range(_MOST_ATTEMPTS):
+            rows = self._found(query(self._quarantine.excluded(table.name)))
+            found = self._decoded(table, rows, decode)
+            if len(found) == len(rows):
+                break
+        return found
+
+    @staticmethod
+    def _problem(row: Row | None, decode: Callable[[str], object]) -> str | None:
+        if row is None:
+            return None
+        try:
+            decode(row[-1])
+        except _UNREADABLE as error:
+            return problem_in(error)
+        return None
+
+    def _readable_again(self, table: Table, key: str) -> None:
+        """A row was removed or written anew."""
+        if self._quarantine.has(table.name, key):
+            self._quarantine.discard(table.name, key)
+            forget(self, table.name, key)
 
     def _put(self, table: Table, row: Mapping[str, Any]) -> None:
         """Add a row, or replace the one with the same primary key."""
@@ -115,33 +186,42 @@ class SqlTx:
     # jobs
 
     def job(self, id: str) -> Job | None:  # noqa: A002
-        text = self._text(sql.JOB, id)
-        return None if text is None else decode_job(text)
+        return self._decoded_one(tables.jobs, self._row(sql.JOB, id), decode_job)
+
+    def unreadable_job(self, id: str) -> str | None:  # noqa: A002
+        return self._problem(self._row(sql.JOB, id), decode_job)
 
     def jobs(self, query: JobQuery) -> list[Job]:
-        return [decode_job(text) for text in self._found(sql.job_list(query, self._wording))]
+        return self._page(
+            tables.jobs, lambda without: sql.job_list(query, self._wording, without), decode_job
+        )
 
     def count_meant(self, query: JobQuery) -> int:
-        return self._found(sql.job_count(query))[0]
+        ((count,),) = self._found(sql.job_count(query, self._quarantine.excluded(tables.jobs.name)))
+        return int(count)
 
     def count_jobs(self) -> Mapping[Phase, int]:
-        counts = {Phase(phase): number for phase, number in self._run(sql.COUNT_JOBS).fetchall()}
-        return {phase: counts.get(phase, 0) for phase in Phase}
+        counts = dict(self._run(sql.COUNT_JOBS).fetchall())
+        return {phase: counts.get(phase.value, 0) for phase in Phase}
 
     def live_jobs(self) -> list[Job]:
-        return [decode_job(text) for text in self._texts(sql.LIVE_JOBS)]
+        return self._decoded(tables.jobs, self._rows(sql.LIVE_JOBS), decode_job)
 
     def jobs_since(self, revision: int) -> list[Job]:
-        found = [decode_job(text) for text in self._texts(sql.JOBS_SINCE, revision)]
+        found = self._decoded(tables.jobs, self._rows(sql.JOBS_SINCE, revision), decode_job)
         return sorted(found, key=lambda job: job.number)
 
     def ended_jobs(self, after: tuple[float, int], limit: int, *, last: bool = False) -> list[Job]:
         # Not `decode_job`: whoever reads the whole past shall not drive the live jobs out of its memory.
-        found = [JOB.decode(text) for text in self._found(sql.ended_jobs(after, limit, last=last))]
+        found = self._page(
+            tables.jobs,
+            lambda without: sql.ended_jobs(after, limit, last=last, without=without),
+            JOB.decode,
+        )
         return found[::-1] if last else found
 
     def successors(self, id: str) -> list[Job]:  # noqa: A002
-        return [decode_job(text) for text in self._texts(sql.SUCCESSORS, id)]
+        return self._decoded(tables.jobs, self._rows(sql.SUCCESSORS, id), decode_job)
 
     def add_job(self, job: Job) -> Job:
         stored = replace(job, number=self.counters.jobs + 1, revision=self._revision)
@@ -157,6 +237,7 @@ class SqlTx:
         wanted = {"wanted": job.id, "wanted_number": job.number}
         names = {f"wanted_{name}": row[name] for name in sql.SELDOM_CHANGED}
         news = {name: row[name] for name in ("revision", "phase", "ended", "ended_at", "record")}
+        self._readable_again(tables.jobs, job.id)
         if self._change(sql.PUT_JOB_SAME_NAMES, {**wanted, **names, **news}):
             return stored
         known = self._run(sql.JOB_KEYS, {"wanted": job.id}).fetchone()
@@ -179,18 +260,19 @@ class SqlTx:
         if known is None:
             return
         (number,) = known
+        self._readable_again(tables.jobs, id)
         self._change(sql.REMOVE_JOB, {"wanted": number})
         self._change(sql.REMOVE_LABELS, {"wanted": number})
         self._change(sql.REMOVE_ATTEMPTS, {"wanted": id})
         self._put(tables.removed_jobs, {"id": id, "revision": self._revision})
 
     def removed_since(self, revision: int) -> list[str]:
-        return self._texts(sql.REMOVED_SINCE, revision)
+        return [id for (id,) in self._rows(sql.REMOVED_SINCE, revision)]  # noqa: A001
 
     # attempts
 
     def attempts(self, job: str) -> list[Attempt]:
-        found = [ATTEMPT.decode(text) for text in self._texts(sql.ATTEMPTS, job)]
+        found = self._decoded(tables.attempts, self._rows(sql.ATTEMPTS, job), ATTEMPT.decode)
         return sorted(found, key=lambda attempt: (attempt.generation, attempt.role, attempt.rank))
 
     def put_attempt(self, attempt: Attempt) -> None:
@@ -205,23 +287,27 @@ class SqlTx:
     # nodes
 
     def node(self, name: str) -> Node | None:
-        text = self._text(sql.NODE, name)
-        return None if text is None else decode_node(text)
+        return self._decoded_one(tables.nodes, self._row(sql.NODE, name), decode_node)
+
+    def unreadable_node(self, name: str) -> str | None:
+        return self._problem(self._row(sql.NODE, name), decode_node)
 
     def nodes(self) -> list[Node]:
-        return [decode_node(text) for text in self._texts(sql.NODES)]
+        return self._decoded(tables.nodes, self._rows(sql.NODES), decode_node)
 
     def put_node(self, node: Node) -> Node:
-        known = self.node(node.name)
-        number = self.counters.nodes + 1 if known is None else known.number
+        known = self._row(sql.NODE_KEYS, node.name)
+        number = self.counters.nodes + 1 if known is None else known[0]
         stored = replace(node, number=number, revision=self._revision)
         self._put(tables.nodes, {"number": number, "name": node.name, "record": NODE.encode(stored)})
+        self._readable_again(tables.nodes, node.name)
         self.counters.nodes += known is None
         return stored
 
     def remove_node(self, name: str) -> None:
-        if self.node(name) is not None:
+        if self._row(sql.NODE_KEYS, name) is not None:
             self._change(sql.REMOVE_NODE, {"wanted": name})
+            self._readable_again(tables.nodes, name)
 
     # events
 
@@ -233,17 +319,17 @@ class SqlTx:
         return stored
 
     def events(self, query: EventQuery) -> list[Event]:
-        found = [EVENT.decode(text) for text in self._found(sql.event_list(query))]
+        found = self._page(tables.events, lambda without: sql.event_list(query, without), EVENT.decode)
         return found[::-1] if query.last else found
 
     # everything else
 
     def meta(self, key: str) -> Any:
         text = self._text(sql.META, key)
-        return None if text is None else json.loads(text)
+        return None if text is None else self._decoded_one(tables.meta, (key, text), decode_meta)
 
     def set_meta(self, key: str, value: Any) -> None:
-        text = None if value is None else json.dumps(value)
+        text = None if value is None else encode_meta(value)
         if text == self._text(sql.META, key):
             return
         if text is None:
@@ -273,3 +359,19 @@ class SqlTx:
     def remember_key(self, keyed: Keyed) -> None:
         row = {"fingerprint": keyed.fingerprint, "result": keyed.result, "at": keyed.at}
         self._put(tables.idempotency_keys, {"key": keyed.key} | row)
+
+
+def _unreadable(table: Table, row: Row, problem: str) -> UnreadableRecord:
+    """What names a row, by the columns that its statement reads beside the record."""
+    match table.name, tuple(row[:-1]):
+        case "jobs", (number, id_):
+            return UnreadableRecord("jobs", str(id_), problem, number=number, job=str(id_))
+        case "nodes", (number, name):
+            return UnreadableRecord("nodes", str(name), problem, number=number, node=str(name))
+        case "events", (number, job, node):
+            return UnreadableRecord("events", str(number), problem, number=number, job=job, node=node)
+        case "attempts", (job, *others):
+            key = ".".join(str(part) for part in (job, *others))
+            return UnreadableRecord("attempts", key, problem, job=str(job))
+        case name, key:
+            return UnreadableRecord(name, "/".join(map(str, key)), problem)

@@ -5,7 +5,7 @@ Where SQLite and PostgreSQL need different words, there is one of each in `Wordi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +37,8 @@ _attempts = tables.attempts.c
 _nodes = tables.nodes.c
 _events = tables.events.c
 _UNINDEXED_NODE, _UNINDEXED_KIND = _events.node + "", _events.kind + ""
-_records = select(_jobs.record)
+_records = select(_jobs.number, _jobs.id, _jobs.record)
+"""Rows of records begin with what names them, in case that the record cannot be read."""
 _wanted: BindParameter[Any] = bindparam("wanted")
 
 JOB = _records.where(_jobs.id == _wanted)
@@ -56,11 +57,14 @@ ADD_LABELS = insert(tables.job_labels)
 REMOVE_LABELS = delete(tables.job_labels).where(_labels.number == _wanted)
 REMOVED_SINCE = select(tables.removed_jobs.c.id).where(tables.removed_jobs.c.revision > _wanted)
 
-ATTEMPTS = select(_attempts.record).where(_attempts.job == _wanted)
+ATTEMPTS = select(
+    _attempts.job, _attempts.generation, _attempts.role, _attempts.rank, _attempts.record
+).where(_attempts.job == _wanted)
 REMOVE_ATTEMPTS = delete(tables.attempts).where(_attempts.job == _wanted)
 
-NODE = select(_nodes.record).where(_nodes.name == _wanted)
-NODES = select(_nodes.record).order_by(_nodes.number)
+NODE = select(_nodes.number, _nodes.name, _nodes.record).where(_nodes.name == _wanted)
+NODE_KEYS = select(_nodes.number).where(_nodes.name == _wanted)
+NODES = select(_nodes.number, _nodes.name, _nodes.record).order_by(_nodes.number)
 REMOVE_NODE = delete(tables.nodes).where(_nodes.name == _wanted)
 
 ADD_EVENT = insert(tables.events)
@@ -118,24 +122,34 @@ WORDINGS: Mapping[str, Wording] = {
 }
 
 
-def job_list(query: JobQuery, wording: Wording) -> Select[str]:
-    """The records of the jobs that the query means, in its order."""
+def job_list(query: JobQuery, wording: Wording, without: Collection[int] = ()) -> Select[Any]:
+    """The records of the jobs that the query means, in its order, but not of those with these numbers."""
     # Numbers first: they are found in order in indexes alone, however many jobs there are.
-    meant, number = _meant(query)
+    meant, number = _meant(query, without)
     numbers = meant.order_by(*_order(query, wording, number)).limit(query.limit)
     if query.skip:
         numbers = numbers.offset(query.skip)
     return _records.where(_jobs.number.in_(numbers)).order_by(*_order(query, wording, _jobs.number))
 
 
-def job_count(query: JobQuery) -> Select[int]:
+def job_count(query: JobQuery, without: Collection[int] = ()) -> Select[int]:
     """How many jobs the query means."""
-    return _meant(query)[0].with_only_columns(func.count(), maintain_column_froms=True)
+    return _meant(query, without)[0].with_only_columns(func.count(), maintain_column_froms=True)
 
 
-def _meant(query: JobQuery) -> tuple[Select[int], ColumnElement[int]]:
+def _but(column: ColumnElement[int], numbers: Collection[int]) -> list[Any]:
+    """The condition that leaves rows out; their numbers are written into the statement, which may be many."""
+    if not numbers:
+        return []
+    return [column.not_in(bindparam("without", sorted(numbers), expanding=True, literal_execute=True))]
+
+
+def _meant(query: JobQuery, without: Collection[int]) -> tuple[Select[int], ColumnElement[int]]:
     """The numbers of the jobs that the query means, and the column in which they are found."""
-    meant, number = select(_jobs.number).where(*_job_conditions(query)), _jobs.number
+    meant, number = (
+        select(_jobs.number).where(*_job_conditions(query), *_but(_jobs.number, without)),
+        _jobs.number,
+    )
     for key, value in query.labels.items():
         has = tables.job_labels.alias()
         meant = meant.join(has, (has.c.number == _jobs.number) & (has.c.key == key) & (has.c.value == value))
@@ -156,15 +170,17 @@ def _order(query: JobQuery, wording: Wording, number: ColumnElement[int]) -> lis
     return [(by.desc() if query.descending else by.asc()).nulls_last(), number.desc()]
 
 
-def ended_jobs(after: tuple[float, int], limit: int, *, last: bool = False) -> Select[str]:
+def ended_jobs(
+    after: tuple[float, int], limit: int, *, last: bool = False, without: Collection[int] = ()
+) -> Select[Any]:
     """The records of the jobs that ended after that moment and number, in the order of their ends; `last` backwards."""
     known = _jobs.ended_at.is_not(None)  # only then the index is used, which has no others
-    found = _records.where(known, tuple_(_jobs.ended_at, _jobs.number) > after)
+    found = _records.where(known, tuple_(_jobs.ended_at, _jobs.number) > after, *_but(_jobs.number, without))
     order = (_jobs.ended_at, _jobs.number)
     return found.order_by(*(column.desc() for column in order) if last else order).limit(limit)
 
 
-def event_list(query: EventQuery) -> Select[str]:
+def event_list(query: EventQuery, without: Collection[int] = ()) -> Select[Any]:
     """The records of the events that the query means; the newest first if it asks for the last ones."""
     wanted: dict[Any, str] = {_events.job: query.job, _events.node: query.node, _events.kind: query.kind}
     if (
@@ -175,7 +191,9 @@ def event_list(query: EventQuery) -> Select[str]:
     if query.before is not None:
         conditions.append(_events.id < query.before)
     order = _events.id.desc() if query.last else _events.id
-    found = select(_events.record).where(_events.id > query.after, *conditions)
+    conditions += _but(_events.id, without)
+    columns = (_events.id, _events.job, _events.node, _events.record)
+    found = select(*columns).where(_events.id > query.after, *conditions)
     return found.order_by(order).limit(query.limit)
 
 

@@ -20,9 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic_core import from_json
+
 from tenuto.errors import Conflict, InputInvalid
 from tenuto.store.base import StoreUnavailable
-from tenuto.store.log_parts import SUFFIX, append_to
+from tenuto.store.log_parts import SUFFIX, append_to, check_numbers, part_files, worker_directories
+from tenuto.wire.record_rules import problem_of_record
 from tenuto.wire.worker import WorkerId
 
 Record = dict[str, Any]
@@ -91,7 +94,7 @@ class StepStore:
 
     def read(self, stream: Stream, from_step: int = 0) -> Iterator[Record]:
         """The records that are kept, in their order; whole parts that end before a step are passed over."""
-        parts = _parts(self._directory_of(stream))
+        parts = part_files(self._directory_of(stream))
         for index, (_, path) in enumerate(parts):
             following = parts[index + 1][1] if index + 1 < len(parts) else None
             if from_step and following is not None and _first(following, "step") < from_step:
@@ -100,7 +103,7 @@ class StepStore:
 
     def since(self, stream: Stream, moment: float) -> Iterator[Record]:
         """The records that were told later than that, in their order; older parts are not read."""
-        parts = [path for _, path in _parts(self._directory_of(stream))]
+        parts = [path for _, path in part_files(self._directory_of(stream))]
         begin = len(parts) - 1
         while begin > 0 and _first(parts[begin], "at") > moment:
             begin -= 1
@@ -110,10 +113,7 @@ class StepStore:
     def streams(self, job: str) -> list[Stream]:
         """Whose records are kept for a job, in order."""
         _check_name(job, _JOB, "job")
-        directory = self._directory / job
-        if not directory.is_dir():
-            return []
-        return sorted(_stream(job, path.name) for path in directory.iterdir())
+        return sorted(_stream(job, name) for name in worker_directories(self._directory / job))
 
     def remove(self, job: str) -> None:
         """Forget all records of a job. No harm if there are none."""
@@ -130,13 +130,14 @@ class StepStore:
         return self._next[stream]
 
     def _write(self, directory: Path, new: Sequence[Record]) -> None:
+        lines = b"".join(map(_written, new))
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        parts = _parts(directory)
+        parts = part_files(directory)
         last = parts[-1][1] if parts else None
         if last is None or last.stat().st_size >= self._part_bytes:
             last = directory / f"{new[0]['seq']:020d}{SUFFIX}"
             parts.append((new[0]["seq"], last))
-        append_to(last, b"".join(json.dumps(record).encode() + b"\n" for record in new))
+        append_to(last, lines)
         self._drop_oldest(parts)
 
     def _drop_oldest(self, parts: list[tuple[int, Path]]) -> None:
@@ -153,10 +154,7 @@ class StepStore:
         _check_name(worker.job, _JOB, "job")
         _check_name(worker.role, _ROLE, "role")
         _check_name(stream.teller, _ROLE, "teller")
-        if worker.generation < 0 or worker.rank < 0:
-            raise InputInvalid(
-                f"{worker} is no worker", remedy="Generations and ranks are not negative", field="worker"
-            )
+        check_numbers(worker)
         name = f"{worker.generation}.{worker.role}.{worker.rank}"
         if stream.teller != WORKER_ITSELF:
             name += f".{stream.teller}"
@@ -173,8 +171,8 @@ def too_early(stream: Stream, wanted: int, first: int) -> Conflict:
     )
 
 
-def _stream(job: str, name: str) -> Stream:
-    generation, role, rank, *teller = name.split(".")
+def _stream(job: str, name: Sequence[str]) -> Stream:
+    generation, role, rank, *teller = name
     return Stream(WorkerId(job, int(generation), role, int(rank)), teller[0] if teller else WORKER_ITSELF)
 
 
@@ -188,53 +186,68 @@ def _check_name(name: str, pattern: re.Pattern[str], field: str) -> None:
         )
 
 
-def _parts(directory: Path) -> list[tuple[int, Path]]:
-    """The parts by the `seq` of their first record; none if there is no directory."""
-    try:
-        found = [path for path in directory.iterdir() if path.suffix == SUFFIX]
-    except FileNotFoundError:
-        return []
-    return sorted((int(path.stem), path) for path in found)
-
-
 def _find_end(directory: Path) -> int:
     """The `seq` behind the last whole record; whatever stands behind it is cut off."""
-    for _, path in reversed(_parts(directory)):
+    for _, path in reversed(part_files(directory)):
         text = path.read_bytes()
-        whole = text[: text.rfind(b"\n") + 1]
-        while whole and _seq_in(last := whole.splitlines(keepends=True)[-1]) is None:
-            whole = whole[: -len(last)]  # a loss of power leaves lines of nothing
-        if len(whole) < len(text):
-            os.truncate(path, len(whole))
-        if whole:
-            seq = _seq_in(whole.splitlines()[-1])
-            assert seq is not None
-            return seq + 1
+        end, seq = text.rfind(b"\n") + 1, None
+        while end and seq is None:
+            begin = text.rfind(b"\n", 0, end - 1) + 1
+            record = _record_in(text[begin:end])
+            seq = None if record is None else record["seq"]
+            end = end if record is not None else begin  # a loss of power leaves lines of nothing
+        if end < len(text):
+            os.truncate(path, end)
+        if seq is not None:
+            return int(seq) + 1
         path.unlink()
     return 0
-
-
-def _seq_in(line: bytes) -> int | None:
-    try:
-        return int(json.loads(line)["seq"])
-    except (ValueError, KeyError, TypeError):
-        return None
 
 
 def _first(path: Path, name: str) -> float:
     """A number of a part's first record."""
     try:
         with path.open("rb") as part:
-            return float(json.loads(part.readline()).get(name, 0))
-    except (FileNotFoundError, ValueError):
+            record = _record_in(part.readline())
+    except OSError:
         return 0
+    value = (record or next(_records_in(path), {})).get(name, 0)
+    return value if isinstance(value, int | float) else 0
 
 
 def _records_in(path: Path) -> Iterator[Record]:
+    """The records of a part. A line that is none (a loss of power, a damaged disk) is passed over."""
     try:
         text = path.read_bytes()
-    except FileNotFoundError:
-        return  # dropped meanwhile
+    except OSError:
+        return  # dropped meanwhile, or damaged
     whole, _, _ = text.rpartition(b"\n")
     for line in whole.splitlines():
-        yield json.loads(line)
+        record = _record_in(line)
+        if record is not None:
+            yield record
+
+
+def _record_in(line: bytes) -> Record | None:
+    """The record of a line; None if it cannot be read, or would not be accepted."""
+    try:
+        record = from_json(line)
+    except ValueError:
+        return None
+    if not isinstance(record, dict) or problem_of_record(record) is not None:
+        return None
+    return record
+
+
+def _written(record: Record) -> bytes:
+    """A record as a line, once it has been read back as readers will. Raises InputInvalid."""
+    try:
+        line = json.dumps(record).encode()
+        from_json(line)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InputInvalid(
+            f"a record cannot be read back ({str(error)[:120]})",
+            remedy="Write records as wire.records says",
+            field="records",
+        ) from None
+    return line + b"\n"

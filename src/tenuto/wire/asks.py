@@ -9,11 +9,11 @@ from pydantic import BeforeValidator, Field, model_validator
 from tenuto.wire import fields
 from tenuto.wire.api import AUTO, AfterField
 from tenuto.wire.fields import Request
+from tenuto.wire.json_limits import RECORD, check_json
 from tenuto.wire.quantities import Unusable
+from tenuto.wire.record_rules import MAX_COUNT, problem_of_record
 
 _MOST = 1_000_000
-_FAR = 1 << 53
-_MOST_VALUES = 100
 MOST_RECORDS = 500
 """Records that one request may bring."""
 
@@ -40,7 +40,7 @@ class JobEdit(Request):
 class ResubmitIn(Request):
     """Which keys of the job shall be different this time; null takes a key away."""
 
-    edit: dict[str, Any] = Field(default_factory=dict)
+    edit: fields.JobForm = Field(default_factory=dict)
 
 
 def _size(written: object) -> object:
@@ -91,7 +91,7 @@ class PolicyIn(Request):
     """Another policy, other settings, or both."""
 
     name: fields.Word | None = None
-    settings: Annotated[dict[str, Any], Field(max_length=100)] = Field(default_factory=dict)
+    settings: fields.PolicySettings = Field(default_factory=dict)
     """Those of `SchedulingIn`, and the policy's own."""
     force: bool = False
 
@@ -117,7 +117,7 @@ class MetricsIn(Request):
     """Its id as text."""
     teller: Literal["worker", "supervisor"] = "worker"
     """Who numbers these records: the worker itself, or its supervisor."""
-    first: Annotated[int, Field(ge=0, le=_FAR)] = 0
+    first: Annotated[int, Field(ge=0, le=MAX_COUNT)] = 0
     """The `seq` of the first one."""
     skip: bool = False
     """Records before `first` that were not sent are lost for good."""
@@ -126,36 +126,11 @@ class MetricsIn(Request):
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         for index, record in enumerate(self.records):
-            if (problem := _problem_of(record, self.first + index)) is not None:
-                raise Unusable(problem, "Write records as wire.records says", f"records.{index}")
+            try:
+                check_json(record, RECORD)
+            except Unusable as error:
+                path = ("records", index, *error.path)
+                raise Unusable(error.problem, error.remedy, path=path) from None
+            if (problem := problem_of_record(record, self.first + index)) is not None:
+                raise Unusable(problem, "Write records as wire.records says", path=("records", index))
         return self
-
-
-def _problem_of(record: dict[str, Any], seq: int) -> str | None:
-    """Why a record cannot be kept."""
-    if record.get("seq") != seq or isinstance(record["seq"], bool):
-        return f"its seq is {str(record.get('seq'))[:40]}, and {seq} is its turn"
-    kind, at = record.get("kind"), record.get("at")
-    if not isinstance(kind, str) or not 0 < len(kind) <= 40:
-        return "it has no kind"
-    if not isinstance(at, int | float) or isinstance(at, bool) or not abs(at) < 1e11:
-        return "at is no time in Unix seconds"
-    for name in ("step", "generation"):
-        value = record.get(name)
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _FAR:
-            return f"{name} is no whole number from 0 on"
-    return _problem_of_numbers(record)
-
-
-def _problem_of_numbers(record: dict[str, Any]) -> str | None:
-    for name in ("seconds", "samples", "samples_per_second", "world", "rank"):
-        if record.get(name) is not None and not _is_number(record[name]):
-            return f"{name} is no number"
-    values = record.get("values", {})
-    if not isinstance(values, dict) or len(values) > _MOST_VALUES:
-        return f"values are at most {_MOST_VALUES} numbers by name"
-    return None
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from math import isfinite
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -14,12 +12,11 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from tenuto.model.job import Condition
 from tenuto.suggest import did_you_mean
 from tenuto.wire import env, quantities
+from tenuto.wire.json_limits import FORM, check_json, check_text
 from tenuto.wire.quantities import Unusable
 
 LONGEST_ARGUMENT = 131_071
 """Bytes; Linux starts no program with a longer one."""
-LONGEST_PARAMS = 65_536
-"""Bytes of a job's `params` as JSON: they travel in one environment variable."""
 MOST_LABELS = 64
 MOST_VARIABLES = 1000
 MOST_NUMBER = 1e15
@@ -27,6 +24,7 @@ _LONGEST_NAME = 100
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}", re.ASCII)
 _LABEL = re.compile(r"[^\W_](?:[\w./-]{0,61}[^\W_])?")
+_DIGITS = re.compile(r"[0-9]{1,9}")
 _ROLE = re.compile(r"[a-z](?:[a-z0-9_-]{0,29})", re.ASCII)
 _NODE = re.compile(r"\w[\w.-]{0,99}")
 
@@ -35,15 +33,6 @@ class Request(BaseModel):
     """What somebody sends: nothing is guessed, and a key that is not known is an error."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
-
-
-def plain(text: str) -> str:
-    """Check a text that becomes an argument, a path or a record."""
-    if "\0" in text:
-        raise Unusable("a NUL character stands in it", "Leave it out")
-    if any("\ud800" <= character <= "\udfff" for character in text):
-        raise Unusable("half a character stands in it (a lone surrogate)", "Send UTF-8")
-    return text
 
 
 def job_name(text: str) -> str:
@@ -73,7 +62,7 @@ def node_name(text: str) -> str:
 
 def one_argument(text: str) -> str:
     """Check one argument of a command, or one command line."""
-    if len(plain(text).encode()) > LONGEST_ARGUMENT:
+    if len(check_text(text).encode()) > LONGEST_ARGUMENT:
         raise Unusable("the text is too long", f"Linux takes at most {LONGEST_ARGUMENT} bytes; use a file")
     return text
 
@@ -140,57 +129,46 @@ def as_role(name: object) -> object:
 
 def parameters(values: dict[str, Any]) -> dict[str, Any]:
     """Check that `params` is JSON, and not too much of it."""
-    try:
-        text = json.dumps(values, ensure_ascii=False, allow_nan=False)
-        size = len(text.encode())
-        same = json.loads(text) == values
-    except (TypeError, ValueError, RecursionError):
-        raise Unusable(
-            "cannot be written as JSON", "Use texts, finite numbers, lists, mappings, true and false"
-        ) from None
-    if not same:
-        raise Unusable("some keys are no texts", "Write the keys in quotes")
-    if size > LONGEST_PARAMS:
-        raise Unusable(
-            f"takes {size} bytes", f"Use at most {LONGEST_PARAMS}; put more into a file of your own"
-        )
-    _check_texts(values)
+    check_json(values)
     return values
 
 
-def _check_texts(value: object) -> None:
-    match value:
-        case str():
-            plain(value)
-        case dict():
-            for key, inner in value.items():
-                plain(key)
-                _check_texts(inner)
-        case list():
-            for inner in value:
-                _check_texts(inner)
+def job_form(values: dict[str, Any]) -> dict[str, Any]:
+    """Check keys of a job whose values are read later; what stands in them must be JSON within limits."""
+    check_json(values, FORM)
+    return values
 
 
 def curve(written: object) -> object:
     """A curve as numbers: `{1: 3.2, 2: 6.0}`; in JSON the sizes stand in quotes."""
     if not isinstance(written, Mapping):
         raise Unusable("this is no curve", "Write {1: 3.2, 2: 6.0} in steps per second, or auto")
+    if len(written) > quantities.MOST_WORKERS:
+        raise Unusable(f"has {len(written)} sizes", f"Give at most {quantities.MOST_WORKERS}")
     rates = {}
     for size, rate in written.items():
-        if isinstance(size, bool) or not str(size).isascii() or not str(size).isdigit():
-            raise Unusable(
-                f"{str(size)[:60]!r} is no number of workers", "Write the curve as {1: 3.2, 2: 6.0}"
-            )
+        if isinstance(size, bool) or not isinstance(size, int | str) or not _DIGITS.fullmatch(str(size)):
+            raise Unusable(f"{_shown(size)} is no number of workers", "Write the curve as {1: 3.2, 2: 6.0}")
         if not 1 <= int(size) <= quantities.MOST_WORKERS:
             raise Unusable(f"{size} workers are out of range", f"Use 1 to {quantities.MOST_WORKERS}")
-        if isinstance(rate, bool) or not isinstance(rate, int | float) or not isfinite(rate):
-            raise Unusable(f"the speed {rate!r} at {size} workers is no number", "Give steps per second")
+        if isinstance(rate, bool) or not isinstance(rate, int | float) or rate != rate:
+            raise Unusable(
+                f"the speed {_shown(rate)} at {size} workers is no number", "Give steps per second"
+            )
         if not 0 < rate <= MOST_NUMBER:
-            raise Unusable(f"the speed {rate!r} at {size} workers is not above 0", "Give steps per second")
+            raise Unusable(
+                f"the speed {_shown(rate)} at {size} workers is out of range",
+                f"Give steps per second, above 0 and at most {MOST_NUMBER:g}",
+            )
         rates[int(size)] = float(rate)
     if not rates:
         raise Unusable("the curve is empty", "Give the speed at one size at least: {1: 3.2}")
     return rates
+
+
+def _shown(value: object) -> str:
+    """A value for a message; of an integer with thousands of digits the beginning."""
+    return repr(value)[:60]
 
 
 def text(check: Callable[[str], str]) -> Callable[[object], object]:
@@ -224,8 +202,8 @@ Name = Annotated[str, AfterValidator(job_name)]
 NodeName = Annotated[str, AfterValidator(node_name)]
 Line = Annotated[str, AfterValidator(one_argument)]
 """One argument, or a command line for the shell."""
-Word = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(plain)]
-Path = Annotated[str, Field(max_length=4095), AfterValidator(plain)]
+Word = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(check_text)]
+Path = Annotated[str, Field(max_length=4095), AfterValidator(check_text)]
 Seconds = Annotated[float, BeforeValidator(duration, json_schema_input_type=Number | str)]
 Bytes = Annotated[int, BeforeValidator(byte_size, json_schema_input_type=Number | str)]
 Variables = Annotated[
@@ -239,6 +217,9 @@ Labels = Annotated[
     AfterValidator(labels),
 ]
 Params = Annotated[dict[str, Any], AfterValidator(parameters)]
+JobForm = Annotated[dict[str, Any], AfterValidator(job_form)]
+PolicySettings = Annotated[dict[str, Any], Field(max_length=100), AfterValidator(parameters)]
+"""Of a policy; which it has is known to the policy alone."""
 Moment = Annotated[
     str, Field(max_length=60), BeforeValidator(quantities.as_written, json_schema_input_type=str)
 ]

@@ -74,8 +74,8 @@ def problems_in(errors: Sequence[ErrorDetails] | Sequence[Any], model: type[Base
 def _problem(error: ErrorDetails, model: type[BaseModel]) -> Problem:
     path = tuple(part for part in error["loc"] if part != "[key]")
     told = error.get("ctx", {}).get("error")
-    if isinstance(told, Unusable) and told.field:
-        path = (*path, told.field)
+    if isinstance(told, Unusable):
+        path = (*path, *told.path)
     name = ".".join(str(part) for part in path) or "the request"
     problem, remedy = _sentence(error, path, model)
     return Problem(path, f"{name}: {problem}", remedy)

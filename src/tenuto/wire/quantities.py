@@ -28,11 +28,15 @@ _RANGE = re.compile(r"(\d{1,9})(?:\s?\.\.\s?(\d{1,9}))?", re.ASCII)
 class Unusable(ValueError):
     """A value that cannot be used: what is wrong with it, and what to write instead."""
 
-    def __init__(self, problem: str, remedy: str, field: str = "") -> None:
+    def __init__(
+        self, problem: str, remedy: str, field: str = "", *, path: tuple[str | int, ...] = ()
+    ) -> None:
         self.problem = problem
         self.remedy = remedy
         self.field = field
         """The key that is meant, if the value is a mapping whose keys do not fit together."""
+        self.path = path or ((field,) if field else ())
+        """The keys that lead to what is meant inside the value."""
         super().__init__(f"{problem}. {remedy}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
@@ -41,7 +41,7 @@ class PolicyThought(Request):
     """Another policy, other settings, or both."""
 
     name: fields.Word | None = None
-    settings: Annotated[dict[str, Any], Field(max_length=100)] = Field(default_factory=dict)
+    settings: fields.PolicySettings = Field(default_factory=dict)
 
 
 class WhatIfIn(Request):

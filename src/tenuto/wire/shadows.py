@@ -15,7 +15,7 @@ class ShadowIn(Request):
     """One policy, and how it is set: as `PolicyIn` says."""
 
     name: fields.Word
-    settings: Annotated[dict[str, Any], Field(max_length=100)] = Field(default_factory=dict)
+    settings: fields.PolicySettings = Field(default_factory=dict)
 
 
 class ShadowsIn(Request):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,8}")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -22,9 +25,16 @@ class WorkerId:
 
     @classmethod
     def parse(cls, text: str) -> WorkerId:
-        """Read what `str` wrote."""
+        """Read what `str` wrote. Raises ValueError for anything else."""
         job, generation, role, rank = text.rsplit(".", 3)
-        return cls(job, int(generation), role, int(rank))
+        return cls(job, _number(generation), role, _number(rank))
+
+
+def _number(text: str) -> int:
+    """A generation or a rank; both fit into 32 bits everywhere, and are written in one way only."""
+    if not _NUMBER.fullmatch(text):
+        raise ValueError(f"{text[:20]!r} is no generation or rank")
+    return int(text)
 
 
 WORKER = "worker"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -88,6 +90,25 @@ def test_workers_are_stopped_when_the_server_is_away_for_too_long(tmp_path: Path
         seen = desk.until_exited(order)
         assert (seen.reason, seen.exit_code) == (ExitReason.DEAD_MAN, 143)
         assert seen.message == "the server was away for more than 0.5 s"
+
+
+def test_a_supervisor_that_was_halted_itself_does_not_stop_its_workers_for_it(tmp_path: Path) -> None:
+    with a_node(tmp_path, some_settings(dead_man=1.0)) as (desk, node):
+        order = an_order()
+        desk.want(order)
+        pid = desk.until_running(order).pid
+        assert node.process is not None
+
+        node.process.send_signal(signal.SIGSTOP)
+        halted_at = time.monotonic()
+        desk.until(lambda: time.monotonic() > halted_at + 2.0)
+        node.process.send_signal(signal.SIGCONT)
+        for _ in range(3):
+            before = desk.engine.observe().nodes[NODE].heard_at
+            desk.until(lambda before=before: desk.engine.observe().nodes[NODE].heard_at > before)
+
+        assert desk.until_running(order).pid == pid
+        assert not (node.files(order) / "exit.json").exists()
 
 
 def test_a_later_supervisor_of_the_same_name_takes_the_place_of_the_earlier(

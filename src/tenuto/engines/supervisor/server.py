@@ -13,6 +13,7 @@ from urllib.parse import quote, urlsplit
 from pydantic import ValidationError
 
 import tenuto
+from tenuto.engines.listening_clock import ListeningClock
 from tenuto.engines.supervisor.http import httpx
 from tenuto.engines.supervisor.options import SupervisorOptions
 from tenuto.errors import Conflict, NotAllowed, NotFound, Told
@@ -81,8 +82,9 @@ class Server:
     """Safe to use from several threads."""
 
     def __init__(self, options: SupervisorOptions) -> None:
-        self.heard_at = time.monotonic()
-        """When the server last answered; at the beginning, when we began to wait for it."""
+        self.clock = ListeningClock()
+        """Counts the time in which this supervisor could have heard the server; the supervisor beats it."""
+        self._heard = self.clock.read()
         self.greetings = 0
         """How often a server was greeted, counted before it hears of it: it may be another one each time."""
         self._options = options
@@ -90,6 +92,14 @@ class Server:
         self._here = False
         self._token = ""
         self._http = _client(options.server)
+
+    @property
+    def silence(self) -> float:
+        """Seconds for which the server could have been heard and was not, since it last answered or since the start.
+
+        Time in which this supervisor itself was halted or starved does not count.
+        """
+        return self.clock.read() - self._heard
 
     @property
     def longest_pause(self) -> float:
@@ -178,7 +188,7 @@ class Server:
             told = decode(answer, response.content)
         except ValidationError:
             raise Away(f"{self._url} gave an answer that is none of the node protocol's") from None
-        self.heard_at = time.monotonic()
+        self._heard = self.clock.read()
         return told
 
     def _request(self, method: str, path: str, **request: Any) -> httpx.Response:
@@ -192,7 +202,7 @@ class Server:
         """Raise what a refusal means."""
         status, problem = response.status_code, _problem(response)
         if problem["code"] in ("say_hello", "superseded"):
-            self.heard_at = time.monotonic()
+            self._heard = self.clock.read()
             raise SayHello if problem["code"] == "say_hello" else Superseded
         if status in (401, 403):
             raise Refused(NotAllowed(problem["message"], remedy=problem["remedy"]), status)

@@ -10,11 +10,13 @@ import logging
 import math
 import os
 import queue
+import threading
 import time
 from dataclasses import replace
 
 from tenuto.engines.gpu_memory import MemoryWatch, Parts
 from tenuto.engines.inventory import FreePorts
+from tenuto.engines.listening_clock import BEAT_SECONDS, beat_in_thread
 from tenuto.engines.supervisor.answering import Answering
 from tenuto.engines.supervisor.converge import converge
 from tenuto.engines.supervisor.crew import Crew
@@ -87,6 +89,10 @@ class Supervisor:
 
     def run(self) -> bool:
         """Work until told to end: False, and workers go on; or told to leave: True, and nothing is here any more."""
+        beats = threading.Thread(
+            target=beat_in_thread, args=(self._server.clock, self._link.ended), name="beats", daemon=True
+        )
+        beats.start()
         self._link.start()
         self._memory.start(self.wake)
         try:
@@ -227,11 +233,13 @@ class Supervisor:
     def _silence_at(self) -> float:
         """When the server will have been away for too long; never if that is so already."""
         dead_man = self._records.state.dead_man
-        return math.inf if dead_man is None or self._silent() else self._server.heard_at + dead_man
+        if dead_man is None or self._silent():
+            return math.inf
+        return time.monotonic() + max(dead_man - self._server.silence, BEAT_SECONDS)
 
     def _silent(self) -> bool:
         dead_man = self._records.state.dead_man
-        return dead_man is not None and time.monotonic() >= self._server.heard_at + dead_man
+        return dead_man is not None and self._server.silence >= dead_man
 
     def _mind_silence(self) -> None:
         if self._silent():
@@ -242,7 +250,7 @@ class Supervisor:
         if not self._leaving or not self._crew.all_gone:
             return False
         everything_told = not any(self._crew) and self._received >= self._published
-        gave_up = time.monotonic() >= self._server.heard_at + _FAREWELL
+        gave_up = self._server.silence >= _FAREWELL
         return everything_told or gave_up or self._refusal is not None
 
     # what is told
