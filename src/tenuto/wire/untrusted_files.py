@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MAX_NAMES = 10_000
+MAX_NAMES = 2000
 """Names of one directory that are looked at; a log or spool has a few dozen parts."""
 MAX_OFFSET = 1 << 62
 """Offsets in a log or spool are smaller."""
@@ -112,12 +112,15 @@ class UntrustedDirectory:
             os.close(file)
 
     def stamp(self, name: str) -> tuple[int, int]:
-        """When a regular file was changed last, in nanoseconds, and its size in bytes; (0, 0) if there is none."""
+        """When a file was changed last, in nanoseconds, and its size in bytes; (0, 0) if there is none.
+
+        What is no regular file has no size here, but a time, so that it is noticed.
+        """
         try:
             found = self._lstat(name)
         except OSError:
             return (0, 0)
-        return (found.st_mtime_ns, found.st_size) if stat.S_ISREG(found.st_mode) else (0, 0)
+        return found.st_mtime_ns, found.st_size if stat.S_ISREG(found.st_mode) else 0
 
     def names(self, limit: int = MAX_NAMES) -> Listing:
         """The names in it, in no order. With more than `limit` of them the listing stops there and is a problem."""

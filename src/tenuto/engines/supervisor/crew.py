@@ -129,7 +129,7 @@ class Crew:
         """See how far the workers are, and whether a ring was missed."""
         for worker in self:
             if worker.end is None:
-                self._alone(worker, worker.look_at_report, worker.look)
+                self._alone(worker, worker.look_at_report, worker.look_at_status, worker.look)
             self._alone(worker, lambda worker=worker: self._note_problem(worker))  # type: ignore[misc]
 
     def look_at_stages(self) -> None:

@@ -10,6 +10,8 @@ from itertools import pairwise
 from tenuto.wire.untrusted_files import UntrustedDirectory, part_name
 
 CHUNK = 256 << 10
+MAX_PART_BYTES = 16 << 20
+"""Bytes of one part that are read. Logs and spools begin a new part earlier; a sparse file could have terabytes."""
 
 
 class Parts:
@@ -22,11 +24,14 @@ class Parts:
 
     def read(self, offset: int) -> tuple[int, bytes]:
         """The next piece at or after an offset and where it begins; empty if there is none yet."""
-        starts = self._starts()
+        starts, self.problem = self._directory.part_starts()
         for index, start in enumerate(starts):
             if index + 1 < len(starts) and starts[index + 1] <= offset:
                 continue
             begin = max(start, offset)
+            if begin - start >= MAX_PART_BYTES:
+                self.problem = self.problem or f"{self._directory}/{part_name(start)} is too large"
+                continue
             reading = self._directory.read(part_name(start), CHUNK, begin - start)
             self.problem = self.problem or reading.problem
             if reading.data:
@@ -35,14 +40,10 @@ class Parts:
 
     def drop_before(self, offset: int) -> None:
         """Delete the parts that end before an offset."""
-        for start, following in pairwise(self._starts()):
+        for start, following in pairwise(self._directory.part_starts()[0]):
             if following <= offset:
                 self._directory.unlink(part_name(start))
 
     def after(self, offset: int) -> int | None:
         """Where the part begins that follows the one of an offset; None if there is none."""
-        return next((start for start in self._starts() if start > offset), None)
-
-    def _starts(self) -> list[int]:
-        starts, self.problem = self._directory.part_starts()
-        return starts
+        return next((start for start in self._directory.part_starts()[0] if start > offset), None)

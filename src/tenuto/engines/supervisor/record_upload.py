@@ -22,6 +22,8 @@ GAP = "gap"
 """The code with which a server refuses records that come too early."""
 _TURN = 4
 """Batches of one stream before it is the next one's turn."""
+_MOST_LOOKS = 16
+"""Chunks without a single record that are looked at before it is the next one's turn."""
 NEVER_WANTED = (400, 413, 422)
 """Answers after which a piece is left out at once: what it contains cannot be taken."""
 NOT_ALLOWED = (401,)
@@ -67,30 +69,31 @@ class RecordUpload:
     def advance(self, server: Server, *, ended: bool) -> bool:
         """Bring over some batches; False if there is nothing more to bring now. `ended`: nothing will be added."""
         for _ in range(_TURN):
-            batch = self._next()
+            batch, more = self._next()
             if batch is None:
-                self.done = ended
-                return False
+                self.done = ended and not more
+                return more
             self._send(server, batch)
             if self.done:
                 return False
         return True
 
-    def _next(self) -> Batch | None:
-        """The next records that the server lacks."""
-        while True:
+    def _next(self) -> tuple[Batch | None, bool]:
+        """The next records that the server lacks, and whether there may be more."""
+        for _ in range(_MOST_LOOKS):
             begin, data = self._parts.read(self._at)
             whole = data[: data.rfind(b"\n") + 1]
             if not whole:
                 following = begin + CHUNK if len(data) == CHUNK else self._parts.after(begin)
                 if not data or following is None:
-                    return None
+                    return None, False
                 self._at = following  # behind a line that has no end, or is longer than any record
                 continue
             batch, read = _batch(whole, begin, self._wanted, self._most)
             if batch is not None:
-                return batch
+                return batch, True
             self._at = begin + read
+        return None, True
 
     def _send(self, server: Server, batch: Batch) -> None:
         skip = self._asked and batch.first > self._wanted

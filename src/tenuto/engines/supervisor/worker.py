@@ -149,6 +149,14 @@ class Worker:
         self.stopping = True
         self.repeat_stop()
 
+    def give_up(self, problem: str) -> None:
+        """End a worker whose record was made unreadable: it cannot be looked after, so it must not run on."""
+        self.failures.note(
+            f"its record cannot be read, so it is ended: {printable(problem, MOST_PROBLEM_CHARACTERS)}"
+        )
+        self.stop(ExitReason.VANISHED, self.failures.problem, 0.0)
+        kill_leftovers(self.files.directory / "report", self.running)  # its shim then sees that all has gone
+
     def repeat_stop(self) -> None:
         """Signal the shim; one that has not begun to listen looks for itself when it does."""
         if self.running is None or self.shim_watch is None:
@@ -307,13 +315,15 @@ def adopt(records: Records, files: WorkerFiles) -> Worker | None:
         records.forget(files)
         return None
     worker = Worker(files, found[0], child=None)
-    if worker.end is None and worker.stopping:
+    if worker.end is None and worker.running is None and files.problem:
+        worker.give_up(files.problem)
+    elif worker.end is None and worker.stopping:
         worker.repeat_stop()  # the earlier one may have been killed before it could
     return worker
 
 
 def _give_up(records: Records, files: WorkerFiles, problem: str) -> Worker | None:
-    """End a worker whose record was made unreadable: it cannot be looked after any more, and must not run on."""
+    """Take over a worker whose order cannot be read, and end it."""
     try:
         id = WorkerId.parse(unquote(files.name))  # noqa: A001
     except ValueError:
@@ -322,11 +332,7 @@ def _give_up(records: Records, files: WorkerFiles, problem: str) -> Worker | Non
         return None
     order = WorkerOrder(id=id, node="", slot=None, argv=(), env={})
     worker = Worker(files, order, child=None)
-    worker.failures.note(
-        f"its record cannot be read, so it is ended: {printable(problem, MOST_PROBLEM_CHARACTERS)}"
-    )
-    worker.stop(ExitReason.VANISHED, worker.failures.problem, 0.0)
-    kill_leftovers(files.directory / "report", worker.running)  # its shim then sees that all of it has gone
+    worker.give_up(problem)
     return worker
 
 

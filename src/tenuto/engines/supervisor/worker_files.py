@@ -180,7 +180,7 @@ class WorkerFiles:
         The file is the worker's own: whatever it makes of it, the supervisor goes on.
         """
         reading = self.untrusted.read(_REPORT, _REPORT_TAIL, -_REPORT_TAIL)
-        self.problem = reading.problem
+        self.problem = reading.problem or self.problem
         *lines, _ = reading.data.split(b"\n")
         for line in reversed(lines):
             if (progress := _progress(line)) is not None:
