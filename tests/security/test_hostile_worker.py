@@ -84,14 +84,14 @@ NONSENSE = {
     "huge file as status": "put_in_place_of(status, huge)",
     "half a page as status": 'write(status, bytes.fromhex("70407e0000000000") + bytes(8))',
     "a line without end": 'write(first, b"x" * (9 << 20))',
-    "a number that is none": 'write(first, b\'{"seq": 1e400}\\n{"seq": -1}\\n\' + record(0).replace(b"0,", b"9" * 400 + b","))',
+    "numbers that are none": 'write(first, b\'{"seq": 1e400}\\n{"seq": -1}\\n{"seq": %s}\\n\' % (b"9" * 400))',
     "links in the log": """
 for part in (own / "log").iterdir():
     put_in_place_of(part, zeros)
 (own / "log" / "²").touch()
 """,
-    "pipe in the way of a membership": 'put_in_place_of(link / "membership.new", os.mkfifo)',
-    "directory in the way of the exit record": 'put_in_place_of(own / "exit.json.new", os.mkdir)',
+    "pipe in the way of a membership": 'put_in_place_of(link / f".membership.json.{os.getppid()}.part", os.mkfifo)',
+    "directory in the way of the exit record": 'put_in_place_of(own / f".exit.json.{os.getppid()}.part", os.mkdir)',
     "pipe as what the supervisor tells": """
 (own / "news").mkdir()
 put_in_place_of(own / "news" / ("0" * 20), os.mkfifo)

@@ -20,12 +20,12 @@ The first member keeps the store at which the group meets; every member has one 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tenuto.atomic_file import replace_file
 from tenuto.wire.untrusted_files import UntrustedDirectory
 
 FILE = "membership.json"
@@ -112,13 +112,7 @@ def read(link: str | Path) -> Membership | None:
 
 def write(link: str | Path, membership: Membership) -> None:
     """Replace what a worker sees, as a whole."""
-    path = Path(link) / FILE
-    new = path.with_suffix(".new")
-    new.unlink(missing_ok=True)
-    # A new file in any case: the worker may have put a pipe or a link there.
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
-        file.write(json.dumps(to_json(membership)).encode())
-    new.replace(path)
+    replace_file(str(Path(link) / FILE), json.dumps(to_json(membership)).encode(), mode=0o644)
 
 
 def _digest(workers: tuple[str, ...]) -> str:

@@ -92,6 +92,11 @@ def test_workers_are_stopped_when_the_server_is_away_for_too_long(tmp_path: Path
         assert seen.message == "the server was away for more than 0.5 s"
 
 
+def await_next_report(desk: Desk) -> None:
+    before = desk.engine.observe().nodes[NODE].heard_at
+    desk.until(lambda: desk.engine.observe().nodes[NODE].heard_at > before)
+
+
 def test_a_supervisor_that_was_halted_itself_does_not_stop_its_workers_for_it(tmp_path: Path) -> None:
     with a_node(tmp_path, some_settings(dead_man=1.0)) as (desk, node):
         order = an_order()
@@ -104,8 +109,7 @@ def test_a_supervisor_that_was_halted_itself_does_not_stop_its_workers_for_it(tm
         desk.until(lambda: time.monotonic() > halted_at + 2.0)
         node.process.send_signal(signal.SIGCONT)
         for _ in range(3):
-            before = desk.engine.observe().nodes[NODE].heard_at
-            desk.until(lambda before=before: desk.engine.observe().nodes[NODE].heard_at > before)
+            await_next_report(desk)
 
         assert desk.until_running(order).pid == pid
         assert not (node.files(order) / "exit.json").exists()

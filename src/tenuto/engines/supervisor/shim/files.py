@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
-import time
 
+from tenuto.atomic_file import clear_away, replace_file
 from tenuto.wire.untrusted_files import UntrustedDirectory
 
 TYPE_CHECKING = False  # importing typing costs milliseconds
@@ -20,28 +20,14 @@ MAX_JSON_BYTES = 64 << 20
 def write_whole(path: str, value: object, *, durable: bool = False) -> None:
     """Put JSON into a file so that nobody ever sees half of it; `durable` survives a loss of power. Raises OSError.
 
-    The directory may be a worker's, so what stands in the way is replaced and never opened: a pipe would block.
+    A directory in the way, which a worker could make in its own, is renamed.
     """
-    new = f"{path}.new"
-    _clear_away(new)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(new, flags, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(json.dumps(value).encode())
-        file.flush()
-        if durable:
-            os.fsync(descriptor)
+    content = json.dumps(value).encode()
     try:
-        os.replace(new, path)
+        replace_file(path, content, durable=durable)
     except IsADirectoryError:
-        _clear_away(path)
-        os.replace(new, path)
-    if durable:
-        folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        clear_away(path)
+        replace_file(path, content, durable=durable)
 
 
 def read_whole(path: str) -> Any:
@@ -62,16 +48,6 @@ def parse_json(data: bytes) -> Any:
         return json.loads(data)
     except (ValueError, RecursionError):
         return None
-
-
-def _clear_away(path: str) -> None:
-    """Remove whatever has this name. A directory is only renamed: deleting it may take long."""
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        return
-    except (IsADirectoryError, PermissionError):
-        os.rename(path, f"{path}.{time.monotonic_ns()}.obstacle")
 
 
 def boot() -> str:
