@@ -27,7 +27,9 @@ class HandClock:
 
 
 def a_hello(node: str = "노드-0", session: str = "s-1") -> Hello:
-    return Hello(node=node, session=session, slots=(Slot(), Slot()), address="10.0.0.1", version="1")
+    return Hello(
+        node=node, session=session, slots=(Slot(), Slot()), address="10.0.0.1", version="1", resume="same"
+    )
 
 
 def a_report(*workers: WorkerSeen, node: str = "노드-0", session: str = "s-1") -> Report:

@@ -26,7 +26,12 @@ from tenuto.wire.worker import ExitReason, WorkerSeen, WorkerState
 
 T = TypeVar("T")
 HELLO = Hello(
-    node="노드-0", session="s-1", slots=(Slot(device="0", kind="A100"),), address="10.0.0.1", version="1"
+    node="노드-0",
+    session="s-1",
+    slots=(Slot(device="0", kind="A100"),),
+    address="10.0.0.1",
+    version="1",
+    resume="same",
 )
 NOTHING = Report(node="노드-0", session="s-1", workers=())
 SETTINGS = Settings(nodes=Nodes(heartbeat=0.5, dead_man=60.0))

@@ -18,7 +18,7 @@ from tenuto.settings import Monitor, Settings
 from tenuto.wire.node import SAMPLES, Acknowledged, Hello, Report, Sampled, Samples, Welcome
 from tenuto.wire.sample import DiskSample, Gap, GpuProcess, GpuSample, NetSample, NodeSample
 
-HELLO = Hello(node="노드-0", session="s-1", slots=(Slot(),), address="10.0.0.1", version="1")
+HELLO = Hello(node="노드-0", session="s-1", slots=(Slot(),), address="10.0.0.1", version="1", resume="same")
 TOLD = Samples(node="노드-0", session="s-1", samples=(NodeSample(at=1.0, cpu=50.0),))
 HANG = 60.0
 

@@ -32,6 +32,7 @@ from tenuto.wire.node import HEADER, PREFIX, PROTOCOL, Hello, Orders, Sampled, S
 from tenuto.wire.worker import WorkerOrder
 
 JOIN_TOKEN, USER_TOKEN, USER_NAME = "the-token-for-joining", "the-token-of-a-user", "민준"
+RESUME = "secret-of-the-directory"
 API = "/api/v1"
 QUICK: dict[str, Any] = {"timeout": 30.0, "trust_env": False, "verify": False}
 
@@ -97,6 +98,8 @@ class Site:
     http: httpx.Client
     clock: Clock
     samples: KeptSamples
+    listening: Clock
+    """The engine's."""
 
     def speaker(self, name: str, secret: str) -> Speaker:
         return Speaker(self.http, name, secret)
@@ -122,15 +125,15 @@ class Site:
 
 
 def a_hello(name: str, session: str = "s-1") -> Hello:
-    return Hello(
-        node=name, session=session, slots=(Slot(device="0", kind="A100"),), address="127.0.0.1", version="1"
-    )
+    slots = (Slot(device="0", kind="A100"),)
+    return Hello(node=name, session=session, slots=slots, address="127.0.0.1", version="1", resume=RESUME)
 
 
 @contextmanager
 def a_site(directory: Path, server: Server, nodes: Nodes | None = None) -> Iterator[Site]:
     """A server that knows a user, and a token for joining."""
-    store, clock, engine = MemoryStore(), Clock(), LocalEngine()
+    store, clock, listening = MemoryStore(), Clock(), Clock()
+    engine = LocalEngine(listened=listening)
     for token in (
         Token(digest=digest_of(JOIN_TOKEN), user="nodes", kind=JOIN),
         Token(digest=digest_of(USER_TOKEN), user=USER_NAME, kind=USER),
@@ -138,7 +141,8 @@ def a_site(directory: Path, server: Server, nodes: Nodes | None = None) -> Itera
         store.write(lambda tx, token=token: tx.add_token(token))  # type: ignore[misc]
     settings = Settings(nodes=nodes or Nodes())
     gate = Gate(store, clock)
-    credentials = NodeCredentials(store, gate, Assignments(store, engine.was_ordered), settings.nodes, clock)
+    assignments = Assignments(store, engine.was_ordered)
+    credentials = NodeCredentials(store, gate, assignments, settings.nodes, clock, engine.dismiss)
     logs = LogStore(directory / "logs", keep_bytes=1 << 20)
     samples = KeptSamples()
     router = node_router(engine, logs, credentials, settings, samples=samples)
@@ -147,7 +151,7 @@ def a_site(directory: Path, server: Server, nodes: Nodes | None = None) -> Itera
     app.state.assignments, app.state.on_revoked = credentials.assignments, engine.dismiss
     server.app = app
     with httpx.Client(base_url=server.url, **QUICK) as http:
-        yield Site(store, engine, credentials, app, directory, http, clock, samples)
+        yield Site(store, engine, credentials, app, directory, http, clock, samples, listening)
     engine.close()
 
 

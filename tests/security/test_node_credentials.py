@@ -12,7 +12,17 @@ import pytest
 from tests.engines.builders import an_id
 from tests.engines.serving import Server
 from tests.forecast.records import a_spec
-from tests.security.node_site import API, JOIN_TOKEN, USER_TOKEN, Site, Speaker, a_hello, a_site, code_of
+from tests.security.node_site import (
+    API,
+    JOIN_TOKEN,
+    RESUME,
+    USER_TOKEN,
+    Site,
+    Speaker,
+    a_hello,
+    a_site,
+    code_of,
+)
 from tests.security.route_walk import all_routes
 
 from tenuto.model.job import Job, Progress
@@ -52,7 +62,7 @@ def a_report(node: str, *workers: WorkerSeen, session: str = "s-1") -> Report:
 
 # One request for each route, as the thief would send it in the name of the victim.
 IN_ANOTHERS_NAME: dict[str, Callable[[Speaker], Any]] = {
-    "/renew": lambda thief: thief.request("POST", "/renew", Renew(node=VICTIM)),
+    "/renew": lambda thief: thief.request("POST", "/renew", Renew(node=VICTIM, session="s-1")),
     "/hello": lambda thief: thief.request("POST", "/hello", a_hello(VICTIM, "s-2")),
     "/report": lambda thief: thief.request(
         "POST", "/report", a_report(VICTIM, an_exit(an_id("job-1"), VICTIM))
@@ -121,7 +131,7 @@ def test_orders_with_their_environment_go_to_the_live_session_only(site: Site) -
         assert not answer.is_success
         assert "env-of-the-owner" not in answer.text
     later = replace(node, session="s-2")
-    assert later.hello().status_code == 200
+    assert later.hello(resume=RESUME).status_code == 200, "the supervisor was started again in its directory"
     assert code_of(node.request("GET", "/orders", node=VICTIM, session="s-1", wait=0)) == (409, "superseded")
 
 
@@ -193,6 +203,25 @@ def test_a_name_cannot_be_taken_over(site: Site) -> None:
 
     assert code_of(other.request("POST", "/join", Join(node=VICTIM))) == (409, "name_taken")
     assert victim.orders().workers == (order,)
+
+
+def test_a_copied_credential_cannot_take_a_live_session_over(site: Site) -> None:
+    node, order = site.joined(VICTIM), site.ordered(VICTIM)
+    thief = replace(node, session="s-2")
+
+    for resume in ("", "guessed"):
+        assert code_of(thief.hello(resume=resume)) == (409, "name_in_use")
+    assert not thief.request("GET", "/orders", node=VICTIM, session="s-2", wait=0).is_success
+    assert not thief.request("POST", "/renew", Renew(node=VICTIM, session="s-2")).is_success
+    assert node.orders().workers == (order,)
+
+
+def test_a_supervisor_that_lost_its_directory_follows_a_silent_session(site: Site) -> None:
+    node = site.joined(VICTIM)
+    site.listening.ahead = 60.0
+
+    assert replace(node, session="s-2").hello(resume="another").status_code == 200
+    assert code_of(node.request("GET", "/orders", node=VICTIM, session="s-1", wait=0)) == (409, "superseded")
 
 
 def test_a_revoked_name_can_be_joined_again_and_the_old_credential_stays_refused(site: Site) -> None:
@@ -309,7 +338,9 @@ def test_a_rotated_credential_works_until_its_successor_was_used(site: Site) -> 
     assert decode(Acknowledged, node.request("POST", "/report", report).content).renew
     # The answer may be lost, and the supervisor killed before it wrote the new one down.
     for _ in range(3):
-        issued = decode(Joined, node.request("POST", "/renew", Renew(node=VICTIM)).content).credential
+        issued = decode(
+            Joined, node.request("POST", "/renew", Renew(node=VICTIM, session="s-1")).content
+        ).credential
         assert node.request("POST", "/report", report).status_code == 200
 
     renewed = replace(node, secret=issued)
@@ -354,7 +385,10 @@ def test_a_removed_node_is_told_to_leave_and_its_name_is_free(site: Site) -> Non
 
     assert node.hello().status_code == 200
     assert node.orders().leave
-    assert code_of(node.request("POST", "/renew", Renew(node=VICTIM))) == (403, "not_your_node")
+    assert code_of(node.request("POST", "/renew", Renew(node=VICTIM, session="s-1"))) == (
+        403,
+        "not_your_node",
+    )
     fresh = site.speaker(VICTIM, site.credentials.join(VICTIM))
     site.credentials.gate._seen.clear()
     assert code_of(node.hello()) == (401, "not_allowed")
@@ -375,8 +409,10 @@ def test_a_node_of_this_machine_gets_a_credential_without_a_token_for_joining(si
     assert (site.directory / "credential").stat().st_mode & 0o777 == 0o600
     assert site.speaker(VICTIM, first).hello().status_code == 200
 
-    (site.directory / "credential").unlink()
+    (
+        site.directory / "credential"
+    ).unlink()  # the whole directory is gone, and with it what a session follows by
     site.credentials.provide(VICTIM, site.directory)
     second = (site.directory / "credential").read_text().strip()
-    assert site.speaker(VICTIM, second).hello().status_code == 200
+    assert replace(site.speaker(VICTIM, second), session="s-2").hello(resume="another").status_code == 200
     assert code_of(site.speaker(VICTIM, first).hello()) == (401, "not_allowed")

@@ -106,7 +106,7 @@ class _Platform:
         self._gate = Gate(store)
         self._credentials = NodeCredentials(
             *(store, self._gate, Assignments(store, self._engine.was_ordered)),
-            *(self._settings.nodes, time.time),
+            *(self._settings.nodes, time.time, self._engine.dismiss),
         )
         way_in = WayIn(server_file=home.server, provide=self._credentials.provide)
         self._keeper = Keeper(beginning.local, way_in)

@@ -167,7 +167,11 @@ class LocalEngine:
     # the protocol: called for supervisors
 
     def hello(self, hello: Hello) -> None:
-        """A supervisor introduces itself; one of the same name that came earlier is listened to no more."""
+        """A supervisor introduces itself; the one before it is listened to no more.
+
+        Raises Conflict `name_in_use` while another one lives whose directory this is not, so that a credential that was
+        copied takes no node over.
+        """
         now = self._clock()
         with self._lock:
             self._check_open()
@@ -180,6 +184,8 @@ class LocalEngine:
             if hello.session in known.former:
                 raise _superseded(hello.node)
             if hello.session != known.hello.session:
+                if not self._may_follow(known, hello):
+                    raise _in_use(hello.node)
                 known.former.add(known.hello.session)
                 known.leaving = known.leaving and not self._has_left(known)
                 known.news = True
@@ -299,6 +305,13 @@ class LocalEngine:
         """Whether a node that was removed is done with, so that who comes under its name now joins anew."""
         return not node.workers or self._is_silent(node)
 
+    def _may_follow(self, node: _Node, hello: Hello) -> bool:
+        """Whether a new session may take the place of the one that spoke last."""
+        if node.dismissed or node.leaving or self._is_silent(node):
+            return True
+        same = hmac.compare_digest(hello.resume.encode(), node.hello.resume.encode())
+        return bool(hello.resume) and same
+
     def _is_silent(self, node: _Node) -> bool:
         """Whether the engine has listened for too long without a sign of life."""
         return self._listened() - node.listened_at >= self._silence
@@ -310,6 +323,14 @@ def _outline(workers: dict[WorkerId, WorkerSeen]) -> dict[WorkerId, object]:
         id: (worker.state, worker.reason, worker.generation, worker.stage in _TRAINS)
         for id, worker in workers.items()  # noqa: A001
     }
+
+
+def _in_use(name: str) -> Conflict:
+    return Conflict(
+        f"a supervisor in another directory speaks for node {name}",
+        code="name_in_use",
+        remedy="Give each machine a name of its own; or end the other supervisor, and wait until the node is offline",
+    )
 
 
 def _superseded(name: str) -> Conflict:

@@ -209,6 +209,7 @@ class _Desk:
         """A node replaces its credential."""
         renew = _read(Renew, await _body(request, SMALL_BYTES))
         caller = self._checked(request, renew.node)
+        self._engine.heard(renew.node, renew.session)
         if caller.leave:
             raise NotYours(
                 f"node {caller.node} was removed", code="not_your_node", remedy="Let it join again"

@@ -50,6 +50,8 @@ def check_hello(hello: Hello) -> None:
     check_name(hello.node)
     if not _SESSION.fullmatch(hello.session):
         raise _unusable("session", "a session is 1 to 64 letters or digits")
+    if hello.resume and not _SESSION.fullmatch(hello.resume):
+        raise _unusable("resume", "it has at most 64 letters or digits")
     if len(hello.slots) > MOST_SLOTS:
         raise _unusable("slots", f"a node has at most {MOST_SLOTS} slots, not {len(hello.slots)}")
     if any(len(text) > TEXT_CHARACTERS for slot in hello.slots for text in (slot.device, slot.kind)):

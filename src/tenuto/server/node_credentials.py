@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tenuto.errors import NotAllowed
@@ -39,6 +39,8 @@ class NodeCredentials:
     settings: Nodes
     clock: Callable[[], float]
     """Unix seconds."""
+    on_revoked: Callable[[str], None] = field(default=lambda _: None)
+    """Called with the name of a node whose credential was replaced because it was lost."""
 
     def remembered(self, secret: str) -> Admitted | None:
         """The node of a credential that was checked a moment ago. Does not ask the store."""
@@ -84,6 +86,7 @@ class NodeCredentials:
         issued, new = self._new(node)
         before = self.store.write(lambda tx: replace_credentials(tx, new, now))
         self.gate.forget(*(token.digest for token in before))
+        self.on_revoked(node)
         write_credential(directory, issued)
 
     def _new(self, node: str, *, approved: bool = True, replaces: str = "") -> tuple[str, Token]:

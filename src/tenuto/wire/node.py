@@ -15,7 +15,9 @@ PUT  /api/node/v1/logs/{worker}?node=N&session=X&offset=O  bytes -> Stored   ans
 
 Every request but the first carries the node's own credential, which determines the node: another `node` is refused
 with 403 `not_your_node`, a worker that was never ordered there with 403 `not_your_worker`. Until an operator has
-approved a new node, if that is needed, it is answered 403 `approval_pending`.
+approved a new node, if that is needed, it is answered 403 `approval_pending`. While the session of a node lives, a
+hello of another session is refused with 409 `name_in_use`, unless it has the same `resume`: a credential alone takes
+no node over.
 
 Every request carries `Tenuto-Protocol: 1`; another version is refused with 426 and a sentence. A server that has
 no memory of a node answers 409 with code `say_hello`; a session that another one of the same name has followed
@@ -62,6 +64,7 @@ class Renew:
     """A node wants a new credential."""
 
     node: str
+    session: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +91,7 @@ class Hello:
 
     node: str
     session: str
-    """A new one at each start of the supervisor; of two with the same name the later one is listened to."""
+    """A new one at each start of the supervisor."""
     slots: tuple[Slot, ...]
     address: str
     version: str
@@ -98,6 +101,9 @@ class Hello:
     labels: Mapping[str, str] = field(default_factory=dict)
     peer: str = ""
     """Where this supervisor listens for others: `host:port`; empty if it does not."""
+    resume: str = ""
+    """A secret of the supervisor's directory, sent with no other message: while a session lives, only a supervisor with
+    the same one may follow it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -115,7 +116,28 @@ def test_a_supervisor_that_was_halted_itself_does_not_stop_its_workers_for_it(tm
         assert not (node.files(order) / "exit.json").exists()
 
 
-def test_a_later_supervisor_of_the_same_name_takes_the_place_of_the_earlier(
+def test_a_second_supervisor_of_the_same_name_is_refused_while_the_first_lives(
+    own_node: Node, tmp_path: Path
+) -> None:
+    node, desk = own_node, own_node.desk
+    order = an_order()
+    desk.want(order)
+    pid = desk.until_running(order).pid
+    first, directory = node.process, node.directory
+    assert first is not None
+
+    node.directory = tmp_path / "elsewhere"
+    node.start()
+
+    assert node.process is not None
+    assert node.process.wait(HANG) == 5
+    assert "a supervisor in another directory speaks for node" in node.complaints()
+    assert first.poll() is None
+    assert desk.until_running(order).pid == pid
+    node.process, node.directory = first, directory
+
+
+def test_a_supervisor_in_a_copied_directory_takes_the_place_of_the_earlier(
     own_node: Node, tmp_path: Path
 ) -> None:
     node, desk = own_node, own_node.desk
@@ -125,7 +147,10 @@ def test_a_later_supervisor_of_the_same_name_takes_the_place_of_the_earlier(
     earlier = node.process
     assert earlier is not None
 
-    node.directory = tmp_path / "elsewhere"
+    copied = tmp_path / "elsewhere"
+    copied.mkdir()
+    shutil.copy(node.directory / "state.json", copied)
+    node.directory = copied
     node.start()
 
     assert earlier.wait(HANG) == 5

@@ -54,6 +54,8 @@ class State:
     spool_bytes: int = 256 << 20
     heartbeat: float = 2.0
     session: str = ""
+    resume: str = ""
+    """What shows the server that a supervisor that starts here follows the one before; see `wire.node.Hello`."""
     slots: tuple[Slot, ...] = ()
     """What the node had to offer when a supervisor last looked."""
 

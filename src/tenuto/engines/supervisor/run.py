@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import secrets
 import signal
 import threading
 from collections.abc import Iterator
@@ -50,6 +51,7 @@ def run(options: SupervisorOptions) -> int:
     records = _open_records(options.directory)
     try:
         records.sign_in()
+        records.remember(resume=records.state.resume or secrets.token_hex(16))
         hello = Hello(
             node=options.node,
             session=os.urandom(8).hex(),
@@ -58,6 +60,7 @@ def run(options: SupervisorOptions) -> int:
             version=tenuto.__version__,
             obeyed=records.state.term,
             labels=options.labels,
+            resume=records.state.resume,
         )
         records.remember(session=hello.session, slots=hello.slots)
         supervisor = Supervisor(records, Server(options), hello, WarmSettings(modules=options.warm))

@@ -124,7 +124,7 @@ class Server:
         self.greetings += 1
         welcome = self._ask(Welcome, "POST", "/hello", content=encode(hello))
         if welcome.renew:
-            self._renew(self._credential)
+            self._renew(self._credential, hello.session)
         return welcome
 
     def report(self, report: Report) -> Acknowledged:
@@ -132,7 +132,7 @@ class Server:
         credential = self._credential
         acknowledged = self._ask(Acknowledged, "POST", "/report", content=encode(report))
         if acknowledged.renew:
-            self._renew(credential)
+            self._renew(credential, report.session)
         return acknowledged
 
     def orders(self, hello: Hello, known: Orders, asked: int = 0) -> Orders:
@@ -216,15 +216,14 @@ class Server:
             raise Refused(NotAllowed(f"what is in {self._options.token_file} is no token"), 401)
         return token
 
-    def _renew(self, used: str) -> None:
+    def _renew(self, used: str, session: str) -> None:
         """Replace the credential that was used. If that fails, it goes on working, and the server says it again."""
         with self._renewing:
             if used != self._credential:
                 return  # another thread has done it
             try:
-                self._keep(
-                    self._ask(Joined, "POST", "/renew", content=encode(Renew(node=self._options.node)))
-                )
+                renew = Renew(node=self._options.node, session=session)
+                self._keep(self._ask(Joined, "POST", "/renew", content=encode(renew)))
             except (Away, Refused) as trouble:
                 log.warning("the credential could not be renewed: %s", trouble)
 
