@@ -8,7 +8,7 @@ BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo figures-quick figures test test-big crash chaos attack live-promises control-plane monitor dashboard screenshots check format bench clean
+.PHONY: help demo wheelhouse figures-quick figures test test-big crash chaos attack live-promises control-plane monitor dashboard screenshots check format bench clean
 
 # What the examples, the demo and the tests train with. The package itself does not need it; a wheel for a GPU is
 # named with make TORCH=...
@@ -34,7 +34,9 @@ figures: $(VENV)/lab.stamp ## all figures of the paper, in both semantics; DATA=
 	$(FIGURE) all
 	$(FIGURE) all --compat artifact
 
-test: check ## the checks, then every test that takes seconds
+wheelhouse: build/wheelhouse/.complete ## download the wheels for an installation without a network
+
+test: check wheelhouse ## the checks, then every test that takes seconds
 	@tools/debian-packages || echo "Tests that need these packages are skipped and listed."
 	$(BIN)/pytest -m 'not big and not crash and not chaos and not attack' --numprocesses auto --maxprocesses 8 --dist worksteal
 
@@ -102,6 +104,14 @@ $(VENV)/lab.stamp: pyproject.toml | $(BIN)/pip
 $(VENV)/dev.stamp: pyproject.toml | $(BIN)/pip
 	@$(PIP) install --editable '.[lab,dev]'
 	@touch $(VENV)/lab.stamp $@
+
+# Everything that `pip install tenuto` needs, and what builds its own wheel. The pins of .venv keep both alike.
+build/wheelhouse/.complete: pyproject.toml $(VENV)/dev.stamp
+	@rm -rf build/wheelhouse && mkdir -p build
+	@$(BIN)/python -m pip --quiet --disable-pip-version-check freeze --exclude-editable > build/constraints.txt
+	@$(PIP) wheel --constraint build/constraints.txt --wheel-dir build/wheelhouse . hatchling
+	@rm build/wheelhouse/tenuto-*.whl
+	@touch $@
 
 # In a step of its own: it is large, and changes less often than pyproject.toml. The Makefile names its version.
 $(VENV)/torch.stamp: Makefile | $(BIN)/pip

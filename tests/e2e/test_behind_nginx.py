@@ -24,6 +24,7 @@ NAME = "tenuto.example.org"
 def platform(tmp_path: Path) -> Iterator[Platform]:
     """A server without nodes of its own, which listens at a Unix socket, too."""
     made = Platform(tmp_path, "--no-local", "--uds", str(tmp_path / "socket"))
+    made.settings["TENUTO_SERVING_PROXIES"] = "127.0.0.1"
     try:
         yield made.up()
         made.down()

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.security.raw_client import RawClient
-from tests.server.serving import NODE_TOKEN, TOKEN, Served, a_form, a_server
+from tests.security.route_walk import all_routes
+from tests.server.serving import NODE_TOKEN, NOW, TOKEN, Served, a_form, a_server
 
+from tenuto import suggest
+from tenuto.server.large_bodies import BodyRoute
 from tenuto.settings import Serving, Settings
+from tenuto.wire import asks, fields, json_limits, problems
 
 AUTHORIZATION = f"Bearer {TOKEN}"
 HEADER_BYTES = 8 << 10
@@ -215,6 +223,127 @@ def test_a_configured_proxy_is_exempt(tmp_path: Path) -> None:
 
         assert all(answers(client) for client in clients)
         assert all(answers(client) for client in clients)
+
+
+# work per error
+
+
+@pytest.fixture
+def work(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """How many problems were translated, and for how many names a suggestion was looked for."""
+    counts: Counter[str] = Counter()
+
+    def count(name: str, real: Callable[..., Any]) -> None:
+        def counted(*arguments: Any) -> Any:
+            counts[name] += 1
+            return real(*arguments)
+
+        monkeypatch.setattr(problems, name, counted)
+
+    count("did_you_mean", suggest.did_you_mean)
+    count("_problem", problems._problem)
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "around"),
+    [
+        ("POST", "/jobs", lambda keys: keys),
+        ("POST", "/jobs", lambda keys: a_form(resources=keys)),
+        ("POST", "/jobs", lambda keys: a_form(roles=keys)),
+        ("POST", "/jobs/x/scale", lambda keys: {"nodes": dict.fromkeys(keys, -1)}),
+        ("POST", "/plan", lambda keys: {"jobs": [{key: 1} for key in list(keys)[:500]]}),
+        ("POST", "/whatif", lambda keys: {"deadlines": dict.fromkeys(keys, "?")}),
+        ("PUT", "/policy/shadows", lambda keys: {"policies": [keys]}),
+    ],
+)
+def test_a_body_with_65000_wrong_keys_costs_little(
+    server: Served, work: Counter[str], method: str, path: str, around: Callable[[Any], Any]
+) -> None:
+    body = around({f"k{index}": 1 for index in range(65_000)})
+
+    refusal = server.refused(method, path, body)
+
+    assert (refusal["status"], refusal["code"]) == (422, "input_invalid")
+    assert len(json.dumps(refusal)) < 4000
+    assert 0 < work["_problem"] <= problems.MAX_PROBLEMS
+    assert work["did_you_mean"] <= problems.MAX_PROBLEMS
+
+
+def test_a_query_with_thousands_of_unknown_names_costs_little(server: Served, work: Counter[str]) -> None:
+    query = "&".join(f"nme{index}" for index in range(800))
+
+    assert server.refused("GET", f"/jobs?{query}")["status"] == 422
+    assert 0 < work["did_you_mean"] <= problems.MAX_PROBLEMS
+
+
+def test_a_key_of_a_megabyte_is_not_repeated(server: Served) -> None:
+    refusal = server.refused("POST", "/jobs", {**a_form(), "x" * 900_000: 1})
+
+    assert refusal["status"] == 422
+    assert len(json.dumps(refusal)) < 4000
+
+
+def test_the_server_answers_while_a_large_body_is_validated(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered, may_go_on = threading.Event(), threading.Event()
+    check = fields._is_letter
+
+    def slow(character: str) -> bool:
+        entered.set()
+        assert may_go_on.wait(20)
+        return check(character)
+
+    with ThreadPoolExecutor(1) as pool:
+        monkeypatch.setattr(fields, "_is_letter", slow)
+        job = a_form(env={f"A{index}": "x" * 100 for index in range(500)})
+        submitted = pool.submit(server.post, "/jobs", job)
+        try:
+            assert entered.wait(20)
+            with RawClient(server.url) as client:
+                assert answers(client)
+        finally:
+            may_go_on.set()
+        assert len(server.job(submitted.result()["id"]).spec.env) == 500
+
+
+def test_records_of_a_large_body_are_checked_once_and_in_a_thread(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked_in: list[str] = []
+    check = json_limits.check_json
+
+    def noted(value: object, limits: json_limits.JsonLimits) -> None:
+        checked_in.append(threading.current_thread().name)
+        check(value, limits)
+
+    monkeypatch.setattr(asks, "check_json", noted)
+    job = server.submit()
+    records = [
+        {"seq": seq, "kind": "step", "step": seq, "generation": 1, "at": NOW, "note": "x" * 200}
+        for seq in range(200)
+    ]
+
+    server.post(f"/jobs/{job['id']}/metrics", {"worker": f"{job['id']}.1.worker.0", "records": records})
+
+    assert len(checked_in) == len(records)
+    assert "server under test" not in checked_in
+
+
+def test_a_large_body_that_is_no_json_is_refused(server: Served) -> None:
+    response = server.http.post(
+        "/jobs", content='"' + "x" * 100_000, headers={"Content-Type": "application/json"}
+    )
+
+    assert (response.status_code, response.json()["code"]) == (400, "broken_json")
+
+
+def test_every_route_with_a_body_validates_large_ones_in_a_thread(server: Served) -> None:
+    routes = [route for route in all_routes(server.app) if getattr(route, "body_field", None) is not None]
+
+    assert len(routes) >= 11
+    assert [route.path for route in routes if not isinstance(route.original_route, BodyRoute)] == []
 
 
 # addresses of clients behind proxies

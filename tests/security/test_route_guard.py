@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-import fastapi.routing
 import pytest
 from fastapi import FastAPI, WebSocket
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message
+from tests.security.route_walk import all_routes
 
 from tenuto.dashboard.house import House
 from tenuto.dashboard.visitors import Visitors
@@ -70,9 +70,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
 
 
 def routes_of(app: FastAPI) -> list[tuple[str, frozenset[str]]]:
-    """The template and the methods of each route; a websocket has none. Newer FastAPIs keep routers as a tree."""
-    flat: Any = getattr(fastapi.routing, "iter_route_contexts", iter)(app.routes)
-    return [(route.path, frozenset(getattr(route, "methods", None) or ())) for route in flat]
+    """The template and the methods of each route; a websocket has none."""
+    return [(route.path, frozenset(getattr(route, "methods", None) or ())) for route in all_routes(app)]
 
 
 def spellings(template: str) -> list[str]:

@@ -55,6 +55,8 @@ log = logging.getLogger("tenuto.nodes")
 T = TypeVar("T")
 ANSWER_BYTES = 256 << 10
 """Bytes of the largest answer to a question."""
+LARGE_BODY_BYTES = 16 << 10
+"""A larger message is read in a thread."""
 TAKERS = 2
 """Uploads of samples that are taken in at a time: it is work for the processor, so more would not be faster."""
 MOST_WAITING = 200
@@ -151,7 +153,7 @@ class _Desk:
 
     async def hello(self, request: Request) -> Response:
         """A supervisor introduces itself."""
-        hello = _read(Hello, await _body(request, self._largest))
+        hello = await _read_soon(Hello, await _body(request, self._largest))
         _check_labels(hello)
         self._engine.hello(hello)
         log.info(
@@ -163,7 +165,7 @@ class _Desk:
 
     async def report(self, request: Request) -> Response:
         """A supervisor tells all it sees."""
-        report = _read(Report, await _body(request, self._largest))
+        report = await _read_soon(Report, await _body(request, self._largest))
         # A node speaks for its own workers only, whatever it writes into them.
         workers = tuple(
             worker if worker.node == report.node else replace(worker, node=report.node)
@@ -241,7 +243,7 @@ class _Desk:
 
     async def answers(self, request: Request) -> Response:
         """A node says how it finds itself."""
-        answer = _read(Answer, await _body(request, ANSWER_BYTES))
+        answer = await _read_soon(Answer, await _body(request, ANSWER_BYTES))
         self._engine.heard(answer.node, answer.session)
         self._questions.answer(answer)
         return _json(Acknowledged(version=0))
@@ -315,6 +317,13 @@ async def _body(request: Request, largest: int) -> bytes:
         if len(body) > largest:
             raise TooLarge(f"the body has more than {largest} bytes", remedy="Send it in smaller pieces")
     return bytes(body)
+
+
+async def _read_soon(kind: type[T], body: bytes) -> T:
+    """Read a message; a large one in a thread, so that other nodes are answered meanwhile."""
+    if len(body) > LARGE_BODY_BYTES:
+        return await run_in_threadpool(_read, kind, body)
+    return _read(kind, body)
 
 
 def _read(kind: type[T], body: bytes) -> T:

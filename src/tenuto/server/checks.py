@@ -13,11 +13,12 @@ from starlette.concurrency import run_in_threadpool
 from tenuto.doctor.finding import Finding
 from tenuto.model.node import Node, NodeState
 from tenuto.server.find import node_called
+from tenuto.server.large_bodies import BodyRoute
 from tenuto.server.platform import Here, Platform
 from tenuto.store.base import Tx
 from tenuto.wire.operations import ChecksIn, ChecksOut, FindingOut, NodeCheckOut
 
-router = APIRouter(tags=["nodes"])
+router = APIRouter(tags=["nodes"], route_class=BodyRoute)
 
 
 class Asked(Protocol):

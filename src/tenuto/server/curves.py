@@ -10,13 +10,14 @@ from tenuto.errors import InputInvalid
 from tenuto.forecast.measured import CURVES, MOST_SIZES, Stretch, key_of, refined, sizes_known
 from tenuto.server.find import job_called
 from tenuto.server.jobs import Ref
+from tenuto.server.large_bodies import BodyRoute
 from tenuto.server.platform import Here
 from tenuto.server.show import moment
 from tenuto.store.base import Tx
 from tenuto.wire.asks import CurveIn
 from tenuto.wire.replies import CurveOut, Page, SizeOut
 
-router = APIRouter(tags=["curves"])
+router = APIRouter(tags=["curves"], route_class=BodyRoute)
 
 
 @router.get("/curves", response_model=Page[CurveOut])

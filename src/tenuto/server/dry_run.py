@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request
 
 from tenuto.server.circumstances import WAITS_FOR_NODES, Circumstances, circumstances, policy_of
 from tenuto.server.desk import Questions
+from tenuto.server.large_bodies import BodyRoute
 from tenuto.server.platform import Here, Platform, Who
 from tenuto.server.scene import View, view
 from tenuto.server.thoughts import thoughts, unanswered
@@ -14,7 +15,7 @@ from tenuto.store.base import Tx
 from tenuto.wire.quantities import rfc3339
 from tenuto.wire.questions import PlanIn, PlanOut
 
-router = APIRouter(tags=["questions"])
+router = APIRouter(tags=["questions"], route_class=BodyRoute)
 MOST_MOVED = 20
 """Other jobs that are told of; the rest is counted."""
 

@@ -20,7 +20,7 @@ from starlette.websockets import WebSocketDisconnect
 from tenuto.errors import Busy, TenutoError, Told
 from tenuto.server.refusal_log import RefusalLog
 from tenuto.wire.json_limits import MAX_DEPTH
-from tenuto.wire.problems import Problem, invalid, problems_in
+from tenuto.wire.problems import MAX_PROBLEMS, Problem, invalid, problems_in
 from tenuto.wire.replies import ErrorOut
 
 log = logging.getLogger(__name__)
@@ -156,7 +156,7 @@ async def _not_valid(request: Request, error: Exception) -> JSONResponse:
 
 def _problems(request: Request, error: RequestValidationError) -> list[Problem]:
     """The problems, without saying whether a field stands in the body, the query or the path."""
-    errors = [{**one, "loc": one["loc"][1:]} for one in error.errors()]
+    errors = [{**one, "loc": one["loc"][1:]} for one in error.errors()[:MAX_PROBLEMS]]
     return problems_in(errors, _model_of(request))
 
 

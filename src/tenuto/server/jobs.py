@@ -18,6 +18,7 @@ from tenuto.model.phase import ENDED, Phase
 from tenuto.server import wishes
 from tenuto.server.deadlines import check_promisable
 from tenuto.server.find import job_called
+from tenuto.server.large_bodies import BodyRoute
 from tenuto.server.outlook import Seen
 from tenuto.server.paging import Limit, Text, cursor_of, number_in
 from tenuto.server.platform import Here, Platform, Who
@@ -33,7 +34,7 @@ from tenuto.wire.hosts_file import host_line
 from tenuto.wire.quantities import Unusable
 from tenuto.wire.replies import AttemptOut, DeletedOut, HostsOut, JobOut, Page
 
-router = APIRouter(prefix="/jobs", tags=["jobs"])
+router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=BodyRoute)
 
 Ref = Annotated[
     str,

@@ -13,6 +13,7 @@ from tenuto.errors import InputInvalid
 from tenuto.model.job import Job
 from tenuto.server.find import job_called
 from tenuto.server.jobs import Ref
+from tenuto.server.large_bodies import BodyRoute
 from tenuto.server.paging import Text
 from tenuto.server.platform import Here, Platform
 from tenuto.server.show import moment
@@ -26,7 +27,7 @@ from tenuto.wire.replies import MetricsOut, PointOut, SeriesOut, ThroughputOut, 
 from tenuto.wire.worker import WorkerId
 
 router = APIRouter(prefix="/jobs", tags=["metrics"])
-upload_router = APIRouter(prefix="/jobs", tags=["metrics"])
+upload_router = APIRouter(prefix="/jobs", tags=["metrics"], route_class=BodyRoute)
 """What supervisors use, too, with the token of nodes."""
 
 MOST_AT_ONCE = 20_000

@@ -12,6 +12,7 @@ from tenuto.errors import InputInvalid
 from tenuto.model.event import Event
 from tenuto.model.rules import Placement
 from tenuto.server import breaches
+from tenuto.server.large_bodies import BodyRoute
 from tenuto.server.platform import Here, Who
 from tenuto.server.scene import Rule, View, foresee_then_write, view
 from tenuto.server.wishes import Asker
@@ -23,7 +24,7 @@ from tenuto.wire.replies import PolicyOut
 if TYPE_CHECKING:
     from tenuto.forecast.changes import Breach
 
-router = APIRouter(prefix="/policy", tags=["policy"])
+router = APIRouter(prefix="/policy", tags=["policy"], route_class=BodyRoute)
 
 
 @router.get("", response_model=PolicyOut)

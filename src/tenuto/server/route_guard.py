@@ -50,20 +50,19 @@ class RouteAccess:
         self._kinds.update({id(route): kinds for route in routes})
 
     def demanded(self, scope: Scope) -> Kinds | None:
-        """The kinds of tokens of which a request must have one; None if no route answers it."""
-        route = self._resolve(scope)
-        return None if route is None else self._kinds.get(id(route), USERS)
+        """The kinds of tokens of which a request must have one; None if no route answers it.
 
-    def _resolve(self, scope: Scope) -> BaseRoute | None:
-        """The route that the router will choose: the first full match, else the first with another method."""
-        partial = None
+        The router answers with the first full match. A match with another method gets an error from the router before
+        a route could check a token itself, so a route without kinds counts as none here.
+        """
+        partial: Kinds | None = None
         for route in self._router.routes:
             match, _ = route.matches(dict(scope))
             if match is Match.FULL:
-                return route
+                return self._kinds.get(id(route), USERS)
             if match is Match.PARTIAL and partial is None:
-                partial = route
-        return partial
+                partial = self._kinds.get(id(route), USERS)
+        return partial or None
 
 
 class RouteGuard:

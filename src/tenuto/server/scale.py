@@ -12,6 +12,7 @@ from tenuto.model.event import Event
 from tenuto.model.job import Job, Pin
 from tenuto.server import breaches, wishes
 from tenuto.server.jobs import Ref, shown_now
+from tenuto.server.large_bodies import BodyRoute
 from tenuto.server.pins import Ground, pin_of
 from tenuto.server.platform import Here, Who
 from tenuto.server.scene import View, foresee_then_write
@@ -23,7 +24,7 @@ from tenuto.wire.replies import JobOut
 if TYPE_CHECKING:
     from tenuto.forecast.changes import Breach
 
-router = APIRouter(prefix="/jobs", tags=["jobs"])
+router = APIRouter(prefix="/jobs", tags=["jobs"], route_class=BodyRoute)
 
 
 @router.post("/{ref}/scale", response_model=JobOut)

@@ -12,6 +12,7 @@ from tenuto.errors import InputInvalid
 from tenuto.forecast.shadow import KEY, MOST, WINDOW, Shadow, Shown
 from tenuto.model.event import Event
 from tenuto.server.history import moment_behind
+from tenuto.server.large_bodies import BodyRoute
 from tenuto.server.paging import Text
 from tenuto.server.platform import Here, Platform, Who
 from tenuto.server.policy import wished
@@ -25,7 +26,7 @@ from tenuto.wire.shadows import OtherwiseOut, ShadowIn, ShadowOut, ShadowsIn, Sh
 if TYPE_CHECKING:  # they load compiled kernels, which nobody shall wait for while nobody decides along
     from tenuto.forecast.comparison import Difference
 
-router = APIRouter(prefix="/policy/shadows", tags=["policy"])
+router = APIRouter(prefix="/policy/shadows", tags=["policy"], route_class=BodyRoute)
 
 MOST_DIFFERENCES = 20
 """Jobs of each policy that are told of."""

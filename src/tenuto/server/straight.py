@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tenuto.errors import TenutoError
 from tenuto.server.errors import error_response
 from tenuto.server.jobs import submitted
+from tenuto.server.large_bodies import LARGE_BODY_BYTES
 from tenuto.wire.api import JobIn
 
 
@@ -47,8 +48,10 @@ class StraightToTheStore:
             return False
         headers = Headers(scope=scope)
         # A body without a length may turn out to be too large, which the usual way knows how to tell.
-        plain = headers.get("content-type") == "application/json" and "content-length" in headers
-        return plain and len(headers.getlist("idempotency-key")) <= 1
+        # A large one is validated in a thread there.
+        length = headers.get("content-length", "")
+        plain = headers.get("content-type") == "application/json" and length.isascii() and length.isdigit()
+        return plain and int(length) <= LARGE_BODY_BYTES and len(headers.getlist("idempotency-key")) <= 1
 
 
 async def _whole(receive: Receive) -> Sequence[Message]:

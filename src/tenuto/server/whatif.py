@@ -17,6 +17,7 @@ from tenuto.server.circumstances import circumstances, policy_of
 from tenuto.server.deadlines import GIVES_NONE, must_be_asked
 from tenuto.server.desk import Questions
 from tenuto.server.find import job_called, node_called
+from tenuto.server.large_bodies import BodyRoute
 from tenuto.server.platform import Here, Platform, Who
 from tenuto.server.policy import wished
 from tenuto.server.scene import Rule, View, view
@@ -33,7 +34,7 @@ if TYPE_CHECKING:  # they load compiled kernels, which nobody shall wait for who
     from tenuto.forecast.whatif import Differences
     from tenuto.policy.base import Policy
 
-router = APIRouter(tags=["questions"])
+router = APIRouter(tags=["questions"], route_class=BodyRoute)
 
 
 @router.post("/whatif", response_model=WhatIfOut)

@@ -173,7 +173,12 @@ Curve = Annotated[
     dict[int, float] | Literal["auto"] | None,
     BeforeValidator(_curve, json_schema_input_type=dict[str, float] | Literal["auto"] | None),
 ]
-Roles = Annotated[dict[Annotated[str, BeforeValidator(fields.as_role)], RoleIn], Field(max_length=16)]
+_MOST_ROLES = 16
+Roles = Annotated[
+    dict[Annotated[str, BeforeValidator(fields.as_role)], RoleIn],
+    Field(max_length=_MOST_ROLES),
+    fields.at_most(_MOST_ROLES),
+]
 AfterField = Annotated[AfterIn, BeforeValidator(_after, json_schema_input_type=str | AfterIn)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from tenuto.wire import fields
 from tenuto.wire.api import AUTO, AfterField
@@ -14,6 +14,7 @@ from tenuto.wire.quantities import Unusable
 from tenuto.wire.record_rules import MAX_COUNT, problem_of_record
 
 _MOST = 1_000_000
+_MOST_NODES = 4096
 MOST_RECORDS = 500
 """Records that one request may bring."""
 
@@ -59,7 +60,12 @@ class ScaleIn(Request):
     delta: Annotated[int, Field(ge=-_MOST, le=_MOST)] | None = None
     node: fields.NodeName | None = None
     nodes: (
-        Annotated[dict[fields.NodeName, Annotated[int, Field(ge=0, le=_MOST)]], Field(max_length=4096)] | None
+        Annotated[
+            dict[fields.NodeName, Annotated[int, Field(ge=0, le=_MOST)]],
+            Field(max_length=_MOST_NODES),
+            fields.at_most(_MOST_NODES),
+        ]
+        | None
     ) = None
     force: bool = False
 
@@ -123,14 +129,17 @@ class MetricsIn(Request):
     """Records before `first` that were not sent are lost for good."""
     records: Annotated[list[dict[str, Any]], Field(max_length=MOST_RECORDS)] = Field(default_factory=list)
 
-    @model_validator(mode="after")
-    def _in_order(self) -> Self:
-        for index, record in enumerate(self.records):
+    # Of the field, not of the model: FastAPI runs validators of the model again on what was validated in a thread.
+    @field_validator("records")
+    @classmethod
+    def _in_order(cls, records: list[dict[str, Any]], others: ValidationInfo) -> list[dict[str, Any]]:
+        for index, record in enumerate(records):
             try:
                 check_json(record, RECORD)
             except Unusable as error:
-                path = ("records", index, *error.path)
-                raise Unusable(error.problem, error.remedy, path=path) from None
-            if (problem := problem_of_record(record, self.first + index)) is not None:
-                raise Unusable(problem, "Write records as wire.records says", path=("records", index))
-        return self
+                raise Unusable(error.problem, error.remedy, path=(index, *error.path)) from None
+            if "first" not in others.data:  # which is a problem of its own
+                continue
+            if (problem := problem_of_record(record, others.data["first"] + index)) is not None:
+                raise Unusable(problem, "Write records as wire.records says", path=(index,))
+        return records

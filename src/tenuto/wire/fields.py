@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from tenuto.model.job import Condition
 from tenuto.suggest import did_you_mean
@@ -17,6 +17,8 @@ from tenuto.wire.quantities import Unusable
 
 LONGEST_ARGUMENT = 131_071
 """Bytes; Linux starts no program with a longer one."""
+MAX_UNKNOWN_KEYS = 100
+"""Unknown keys of a mapping that are reported one by one; a mapping with more is refused as a whole."""
 MOST_LABELS = 64
 MOST_VARIABLES = 1000
 MOST_NUMBER = 1e15
@@ -33,6 +35,28 @@ class Request(BaseModel):
     """What somebody sends: nothing is guessed, and a key that is not known is an error."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bound_keys(cls, given: object) -> object:
+        """Refuse a flood of unknown keys at once: pydantic would build an error for each."""
+        known = cls.model_fields
+        if isinstance(given, Mapping) and len(given) > len(known) + MAX_UNKNOWN_KEYS:
+            raise Unusable(
+                f"has {len(given)} keys, but only {len(known)} are known", f"Known are {', '.join(known)}"
+            )
+        return given
+
+
+def at_most(count: int) -> BeforeValidator:
+    """Refuse a longer mapping before its values are validated: pydantic checks `max_length` of mappings afterwards."""
+
+    def check(given: object) -> object:
+        if isinstance(given, Mapping) and len(given) > count:
+            raise Unusable(f"has {len(given)} keys", f"Use at most {count}")
+        return given
+
+    return BeforeValidator(check)
 
 
 def job_name(text: str) -> str:

@@ -16,6 +16,13 @@ from tenuto.wire.quantities import Unusable
 
 M = typing.TypeVar("M", bound=BaseModel)
 
+MAX_PROBLEMS = 20
+"""Problems of one request that are looked at: each may cost a suggestion, and an error names about half as many."""
+MAX_PROBLEMS_NAMED = 10
+"""Further problems that an error names."""
+_LONGEST_SHOWN_KEY = 100
+"""Characters of a key that an error shows."""
+
 _EXPECTED = {
     "bool": "true or false",
     "int": "a whole number",
@@ -47,7 +54,7 @@ class Problem:
     @property
     def field(self) -> str | None:
         """The path with dots between, as the API names it."""
-        return ".".join(str(part) for part in self.path) or None
+        return _dotted(self.path) or None
 
 
 def validated(model: type[M], data: object) -> M:
@@ -62,13 +69,13 @@ def invalid(problems: Sequence[Problem]) -> InputInvalid:
     """One error for all problems: the first one in full."""
     first, *others = problems
     more = sorted({other.field for other in others if other.field and other.field != first.field})
-    also = f" (also to be changed: {', '.join(more[:10])})" if more else ""
+    also = f" (also to be changed: {', '.join(more[:MAX_PROBLEMS_NAMED])})" if more else ""
     return InputInvalid(f"{first.problem}{also}", remedy=first.remedy, field=first.field)
 
 
 def problems_in(errors: Sequence[ErrorDetails] | Sequence[Any], model: type[BaseModel]) -> list[Problem]:
-    """Translate what the validation found."""
-    return [_problem(error, model) for error in errors]
+    """Translate what the validation found: the first problems only, so that a request cannot demand endless work."""
+    return [_problem(error, model) for error in errors[:MAX_PROBLEMS]]
 
 
 def _problem(error: ErrorDetails, model: type[BaseModel]) -> Problem:
@@ -76,7 +83,7 @@ def _problem(error: ErrorDetails, model: type[BaseModel]) -> Problem:
     told = error.get("ctx", {}).get("error")
     if isinstance(told, Unusable):
         path = (*path, *told.path)
-    name = ".".join(str(part) for part in path) or "the request"
+    name = _dotted(path) or "the request"
     problem, remedy = _sentence(error, path, model)
     return Problem(path, f"{name}: {problem}", remedy)
 
@@ -136,6 +143,11 @@ def _models_of(annotation: Any) -> Iterator[type[BaseModel]]:
         yield annotation
     for argument in typing.get_args(annotation):
         yield from _models_of(argument)
+
+
+def _dotted(path: tuple[str | int, ...]) -> str:
+    """The keys of a path with dots between, each cut to a bearable length."""
+    return ".".join(str(part)[:_LONGEST_SHOWN_KEY] for part in path)
 
 
 def _shown(value: object) -> str:

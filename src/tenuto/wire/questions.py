@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import FailFast, Field, model_validator
 
 from tenuto.wire import fields
 from tenuto.wire.api import JobIn
@@ -21,7 +21,8 @@ MOST_SHOWN = 5000
 SHOWN = 100
 
 Ref = Annotated[str, Field(min_length=1, max_length=100)]
-_NewJobs = Annotated[list[JobIn], Field(max_length=MOST_NEW)]
+_NewJobs = Annotated[list[JobIn], Field(max_length=MOST_NEW), FailFast()]
+"""Problems of the first job that has some are reported, not of all."""
 
 
 class PlanIn(Request):
@@ -53,9 +54,9 @@ class WhatIfIn(Request):
     """On as many nodes like those that there are."""
     add_nodes: Annotated[list[NodesIn], Field(max_length=100)] = Field(default_factory=list)
     policy: PolicyThought | None = None
-    deadlines: Annotated[dict[Ref, fields.Moment | None], Field(max_length=MOST_NEW)] = Field(
-        default_factory=dict
-    )
+    deadlines: Annotated[
+        dict[Ref, fields.Moment | None], Field(max_length=MOST_NEW), fields.at_most(MOST_NEW)
+    ] = Field(default_factory=dict)
     """By job: `+2h` is later than its present deadline, a date is a date, null takes the deadline away."""
     cancel: Annotated[list[Ref], Field(max_length=MOST_NAMED)] = Field(default_factory=list)
     all: bool = False
