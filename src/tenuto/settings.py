@@ -89,6 +89,30 @@ class Logs:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Quotas:
+    """How much is kept of logs, records and events, and for how long; 0 for no limit."""
+
+    log_bytes: int = 20 << 30
+    """Bytes of what all workers printed together."""
+    record_bytes: int = 4 << 30
+    """Bytes of what all workers reported of their steps together."""
+    events: int = 1_000_000
+    """Events of all jobs and nodes together."""
+    job_share: float = 0.1
+    """The part of each of these that one job may hold: a job with more loses its own oldest first."""
+    file_seconds: float = 0.0
+    """Seconds after the end of a job for which its logs and records are kept."""
+    event_seconds: float = 0.0
+    """Seconds for which events are kept."""
+    job_seconds: float = 0.0
+    """Seconds after its end for which a job is kept, with everything that belongs to it."""
+    key_seconds: float = 30 * 86_400.0
+    """Seconds for which idempotency keys are kept."""
+    period: float = 60.0
+    """Seconds between two rounds that look for what is too old or too much."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
     """How much of what workers tell of their steps is kept."""
 
@@ -212,6 +236,7 @@ class Settings:
     sharing: Sharing = field(default_factory=Sharing)
     logs: Logs = field(default_factory=Logs)
     metrics: Metrics = field(default_factory=Metrics)
+    retention: Quotas = field(default_factory=Quotas)
     monitor: Monitor = field(default_factory=Monitor)
     influx: Influx = field(default_factory=Influx)
     idle: Idle = field(default_factory=Idle)

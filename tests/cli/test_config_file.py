@@ -94,6 +94,9 @@ def test_what_cannot_be_used_is_refused_with_its_place(tmp_path: Path, text: str
         ({"nodes": {"dead_man": 1.0}}, "nodes.dead_man"),
         ({"serving": {"port": 70000}}, "serving.port"),
         ({"serving": {"host": ""}}, "serving.host"),
+        ({"retention": {"period": 0}}, "retention.period"),
+        ({"retention": {"job_share": 0}}, "retention.job_share"),
+        ({"retention": {"job_share": 1.5}}, "retention.job_share"),
         ({"serving": {"max_body": 0}}, "serving.max_body"),
     ],
 )

@@ -600,6 +600,48 @@ class StoreContract:
         assert [job.number for job in jobs] == list(range(1, 8 * 9 + 1))
         assert sorted(job.revision for job in jobs) == list(range(1, store.revision() + 1))
 
+    def test_the_oldest_events_are_removed_and_their_ids_never_given_again(self, store: Store) -> None:
+        store.write(lambda tx: [tx.add_event(an_event(job="ab"[i % 2])) for i in range(10)])
+        assert store.write(lambda tx: tx.remove_events(8, 5)) == 5
+        assert event_ids(store) == [6, 7, 8, 9, 10]
+        assert store.write(lambda tx: tx.remove_events(8, 5)) == 2
+        assert event_ids(store) == [8, 9, 10]
+        assert store.read(lambda tx: tx.oldest_event()) == 8
+        assert event_ids(store, after=3, limit=2) == [8, 9]
+        assert store.write(lambda tx: tx.add_event(an_event())).id == 11
+
+    def test_the_newest_event_stays_whatever_is_removed(self, store: Store) -> None:
+        assert store.read(lambda tx: tx.oldest_event()) == 1
+        store.write(lambda tx: [tx.add_event(an_event()) for _ in range(3)])
+        assert store.write(lambda tx: tx.remove_events(100, 100)) == 2
+        assert event_ids(store) == [3]
+
+    def test_events_of_one_job_are_counted_and_removed_alone(self, store: Store) -> None:
+        for job in ("a", "b", "a", "", "a"):
+            store.write(lambda tx, job=job: tx.add_event(an_event(job=job)))  # type: ignore[misc]
+        assert store.read(lambda tx: dict(tx.count_events())) == {"a": 3, "b": 1, "": 1}
+        assert store.write(lambda tx: tx.remove_events(100, 2, job="a")) == 2
+        assert event_ids(store) == [2, 4, 5]
+        assert store.write(lambda tx: tx.remove_events(100, 2, job="")) == 1
+        assert event_ids(store) == [2, 5]
+
+    def test_events_that_an_act_removed_are_there_again_if_it_raises(self, store: Store) -> None:
+        store.write(lambda tx: [tx.add_event(an_event()) for _ in range(3)])
+        with pytest.raises(Mistake):
+            store.write(
+                mistaken(together(lambda tx: tx.remove_events(3, 9), lambda tx: tx.add_event(an_event())))
+            )
+        assert event_ids(store) == [1, 2, 3]
+        assert store.write(lambda tx: tx.add_event(an_event())).id == 4
+
+    def test_to_remove_what_is_not_there_changes_nothing(self, store: Store) -> None:
+        store.write(lambda tx: tx.add_event(an_event(job="a")))
+        before = store.revision()
+        assert store.write(lambda tx: tx.remove_events(1, 10)) == 0
+        assert store.write(lambda tx: tx.remove_events(9, 10, job="b")) == 0
+        assert store.write(lambda tx: tx.remove_keys(["k"], 9.0)) == 0
+        assert store.revision() == before
+
     # everything else
 
     def test_meta_values_come_back_as_json_does(self, store: Store) -> None:
@@ -645,6 +687,17 @@ class StoreContract:
         assert len(set(at_once(store, [submit] * 10))) == 1
         assert len(store.read(lambda tx: tx.live_jobs())) == 1
 
+    def test_old_keys_are_forgotten_unless_they_were_used_again(self, store: Store) -> None:
+        for number in range(4):
+            keyed = Keyed(key=f"kim:{number}", fingerprint="f", result="j", at=float(number))
+            store.write(lambda tx, keyed=keyed: tx.remember_key(keyed))  # type: ignore[misc]
+        old = store.read(lambda tx: tx.old_keys(2.5, 10))
+        assert sorted(old) == ["kim:0", "kim:1", "kim:2"]
+        assert len(store.read(lambda tx: tx.old_keys(2.5, 2))) == 2
+        store.write(lambda tx: tx.remember_key(Keyed(key="kim:1", fingerprint="f", result="j", at=9.0)))
+        assert store.write(lambda tx: tx.remove_keys(old, 2.5)) == 2
+        assert store.read(lambda tx: sorted(tx.old_keys(10.0, 10))) == ["kim:1", "kim:3"]
+
     # being told
 
     def test_listeners_hear_of_every_change_and_of_nothing_else(self, store: Store) -> None:
@@ -680,13 +733,9 @@ class StoreContract:
         add(store, a_job())
         assert "a listener of the store failed" in caplog.text
 
-
-def store_revision(tx: Tx) -> int:
-    return tx.revision
-
     # what could not be read back
 
-    @pytest.mark.parametrize("levels", [197, 250, 400])
+    @pytest.mark.parametrize("levels", [201, 250, 400])
     def test_values_that_could_not_be_read_back_are_not_stored(self, store: Store, levels: int) -> None:
         deep: Any = 1
         for _ in range(levels):
@@ -714,6 +763,10 @@ def store_revision(tx: Tx) -> int:
         job = store.write(adding(a_job()))
 
         assert store.read(lambda tx: (tx.unreadable_job(job.id), tx.unreadable_node("none"))) == (None, None)
+
+
+def store_revision(tx: Tx) -> int:
+    return tx.revision
 
 
 def everything(tx: Tx) -> list[Any]:

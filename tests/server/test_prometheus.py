@@ -30,7 +30,8 @@ from tenuto.model.phase import Phase, PromiseState
 from tenuto.monitor.facts import OUTCOMES, Keeping, Pushing
 from tenuto.server.app import create_app
 from tenuto.server.glance import FRESH
-from tenuto.settings import Metrics, Settings
+from tenuto.server.retention import RetentionService
+from tenuto.settings import Metrics, Quotas, Settings
 from tenuto.store.base import Store, StoreUnavailable
 
 HANGS = 60.0
@@ -238,6 +239,23 @@ def test_the_history_and_the_influxdb_are_told_if_they_tell(
 
     assert (page.value("tenuto_history_points_total"), page.value("tenuto_history_up")) == (7.0, 0.0)
     assert (page.value("tenuto_influx_buffered_bytes"), page.value("tenuto_influx_up")) == (99.0, 1.0)
+
+
+def test_what_is_kept_is_told_beside_its_quota_once_it_was_measured(server: Served, time: Time) -> None:
+    server.submit("a")
+    assert scraped(server, time).samples("tenuto_events") == []
+    service = RetentionService(server.app.state.platform)
+    server.app.state.pages.usage = lambda: service.usage
+    service.run_round()
+
+    page = scraped(server, time)
+
+    quotas = Quotas()
+    assert page.value("tenuto_events") == server.get("/events", last=True)["items"][-1]["id"]
+    assert page.value("tenuto_events_quota") == quotas.events
+    assert page.value("tenuto_logs_bytes") == 0.0
+    assert page.value("tenuto_logs_quota_bytes") == quotas.log_bytes
+    assert page.value("tenuto_records_quota_bytes") == quotas.record_bytes
 
 
 @contextmanager

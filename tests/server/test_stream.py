@@ -21,6 +21,8 @@ from tenuto.client.stream import Frame, Frames
 from tenuto.model.event import Event
 from tenuto.server import recent as recent_module
 from tenuto.server import stream as stream_module
+from tenuto.server.event_retention import removed_key
+from tenuto.server.stream import Ear, Listener
 from tenuto.store.base import Tx
 from tenuto.wire.worker import WORKER, WorkerId
 
@@ -65,7 +67,7 @@ def test_a_listener_hears_what_happens_from_now_on(server: Served) -> None:
         told = next(frames)
 
     assert opening.name == "open"
-    assert opening.json() == {"after": 3, "topics": ["cluster", "jobs", "nodes"], "job": None}
+    assert opening.json() == {"after": 3, "topics": ["cluster", "jobs", "nodes"], "job": None, "gap": False}
     assert (told.name, told.id) == ("jobs", 4)
     assert told.json()["reason"] == "학습 is over\u2028really\x85\n"
 
@@ -88,6 +90,50 @@ def test_the_header_of_a_browser_counts_more_than_the_address_that_it_repeats(se
     with listening(server, {"Last-Event-ID": "4"}, after=1) as frames:
         next(frames)
         assert numbers(frames, 1) == [5]
+
+
+def test_a_stream_that_begins_among_removed_events_says_so_and_goes_on(server: Served) -> None:
+    happen(server, 10)
+    server.store.write(lambda tx: tx.remove_events(8, 100))
+
+    with listening(server, after=3) as frames:
+        assert next(frames).json()["gap"] is True
+        assert numbers(frames, 3) == [8, 9, 10]
+    with listening(server, after=7) as frames:
+        assert next(frames).json()["gap"] is False
+
+
+def test_a_listener_whose_next_events_were_removed_before_they_were_sent_is_told(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream_module, "PAGE", 5)
+    happen(server, 40)
+    listener = Listener(server.app.state.platform, Ear(frozenset({"jobs"}), "", "", ""), 0)
+
+    first, place, more = server.store.read(listener._older)
+    listener._place = place
+    server.store.write(lambda tx: tx.remove_events(31, 100))
+    told = [frame for data in server.store.read(listener._older)[0] for frame in Frames().feed(data)]
+
+    assert (len(first), more) == (5, True)
+    assert (told[0].name, told[0].json()["gap"], told[0].json()["after"]) == ("open", True, 5)
+    assert [frame.id for frame in told[1:]] == [31, 32, 33, 34, 35]
+
+
+def test_events_removed_between_others_are_told_once_and_not_with_every_page(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream_module, "PAGE", 5)
+    happen(server, 40)
+    server.store.write(lambda tx: tx.set_meta(removed_key(""), 30))
+    listener = Listener(server.app.state.platform, Ear(frozenset({"jobs"}), "", "", ""), 0)
+
+    pages = []
+    for _ in range(3):
+        pieces, listener._place, _ = server.store.read(listener._older)
+        pages.append([frame.name for data in pieces for frame in Frames().feed(data)])
+
+    assert [page.count("open") for page in pages] == [1, 0, 0]
 
 
 def test_a_number_that_is_not_reached_yet_means_now(server: Served) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from threading import Event as Flag
 from threading import Thread
 
@@ -29,6 +30,11 @@ class EventLog:
         self._thread = Thread(target=self._run, name="event log", daemon=True)
         newest = store.read(lambda tx: tx.events(EventQuery(limit=1, last=True)))
         self._known = newest[-1].id if newest else 0
+
+    @property
+    def written(self) -> float:
+        """The id of the last event that stands in the log; infinite if none is to be written."""
+        return self._known if log.isEnabledFor(logging.INFO) else math.inf
 
     def start(self) -> None:
         """Write down what happens from the beginning of this server on."""

@@ -11,7 +11,7 @@ import typer
 
 from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.humane import clock, in_local_time, parsed
-from tenuto.cli.printing import console, print_json, print_json_line, print_list, table_of
+from tenuto.cli.printing import console, print_json, print_json_line, print_list, say, table_of
 from tenuto.cli.read_reply import events_of
 from tenuto.wire.records import RESCALE
 
@@ -54,6 +54,7 @@ def events(
         query: Json = {"job": job, "node": node, "kind": kind}
         begin: Json = {"last": True} if after is None else {"after": after}
         page = client.events(**query, **begin, limit=limit)
+        _say_gap(page.get("gap"))
         if not follow:
             _print(page, as_json)
             return
@@ -62,8 +63,15 @@ def events(
         client.patience = math.inf
         last = found[-1]["id"] if found else after or 0
         for frame in client.follow(**query, after=last):
-            if frame.name != OPENED:
+            if frame.name == OPENED:
+                _say_gap(frame.json().get("gap"))
+            else:
                 tell([frame.json()], as_json)
+
+
+def _say_gap(gap: bool | None) -> None:
+    if gap:
+        say("older events were removed; see the settings retention.events and retention.event_seconds")
 
 
 def _print(page: Json, as_json: bool) -> None:

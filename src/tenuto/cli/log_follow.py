@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tenuto.cli.log_view import LogView
+from tenuto.cli.printing import say
 from tenuto.model.job import IN_PLACE
 from tenuto.model.phase import ENDED
 
@@ -95,6 +96,8 @@ class LogReader:
 
     def _take(self, part: Json) -> int:
         key, name = _key(part), self._name(part)
+        if part["offset"] == part.get("first", 0) > self._next[key]:
+            say(f"{part['offset'] - self._next[key]:,} bytes of {name} were removed to make room (retention)")
         self.view.write(name, part["text"])
         taken = part["next"] - max(part["offset"], self._next[key])
         self._next[key] = part["next"]

@@ -28,6 +28,7 @@ from tenuto.cli.listen import listening_socket, only_here, unix_socket, url_of
 from tenuto.cli.local_nodes import anything_left, described, known_nodes
 from tenuto.cli.monitoring import Monitoring
 from tenuto.cli.plan import Listening, Plan
+from tenuto.cli.retention import RetentionThread
 from tenuto.cli.server_log import begin_log, log_file
 from tenuto.cli.shadowing import Imagining, Shadowing
 from tenuto.client.whereabouts import ServerFile, read_secret
@@ -140,6 +141,7 @@ class _Platform:
             events = EventLog(self._store, app.state.guests)
             events.start()
             cleanup.callback(events.stop)
+            self._begin_retention(app, events, cleanup)
             cleanup.callback(self._monitoring.stop)
             cleanup.callback(self._cluster_watch.stop)
             cleanup.callback(self._census.stop)
@@ -155,6 +157,14 @@ class _Platform:
             # It compiles, and nothing else ends that. What is stored is whole at any moment.
             sys.stdout.flush()
             os._exit(0)
+
+    def _begin_retention(self, app: FastAPI, events: EventLog, cleanup: ExitStack) -> None:
+        """Remove what is too old or too much, but no event that was not counted and logged."""
+        cursors = (lambda: app.state.glance.counted, lambda: events.written)
+        retention = RetentionThread(app.state.platform, cursors, app.state.glance.now)
+        app.state.pages.usage = lambda: retention.service.usage
+        retention.start()
+        cleanup.callback(retention.stop)
 
     def _listen(self) -> socket.socket:
         serving, last = self._settings.serving, self._plan.home.server_file()

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from tenuto.errors import InputInvalid
 from tenuto.server.proxies import proxy_networks
-from tenuto.settings import Idle, Influx, Logs, Monitor, Serving, Settings, Sharing, without_secrets
+from tenuto.settings import Idle, Influx, Logs, Monitor, Quotas, Serving, Settings, Sharing, without_secrets
 from tenuto.suggest import did_you_mean
 from tenuto.wire import env
 
@@ -85,6 +85,7 @@ def _check(settings: Settings) -> None:
     _demand(serving.max_body > 0, "serving.max_body", "is 0", "A megabyte is 1048576")
     _check_connections(serving)
     _check_log(settings.logs)
+    _check_retention(settings.retention)
     _check_sharing(settings.sharing)
     _check_monitor(settings.monitor)
     _check_influx(settings.influx)
@@ -117,6 +118,21 @@ def _check_log(logs: Logs) -> None:
     ):
         remedy = f"{did_you_mean(given, known)}Known are {', '.join(known)}"
         _demand(given in known, name, f"cannot be {given!r}", remedy)
+
+
+def _check_retention(retention: Quotas) -> None:
+    _demand(
+        retention.period > 0,
+        "retention.period",
+        "is 0",
+        "Write 60; for no limit set log_bytes, record_bytes and events to 0",
+    )
+    _demand(
+        0 < retention.job_share <= 1,
+        "retention.job_share",
+        f"of {retention.job_share:g} is not a part of a quota",
+        "Write a number above 0 and up to 1, such as 0.1",
+    )
 
 
 def _check_sharing(sharing: Sharing) -> None:

@@ -108,6 +108,18 @@ class Keeping:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What is kept, beside the most that may be kept; a quota of 0 is none."""
+
+    log_bytes: int = 0
+    log_quota_bytes: int = 0
+    record_bytes: int = 0
+    record_quota_bytes: int = 0
+    events: int = 0
+    event_quota: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pushing:
     """How it goes with the database that gets all samples too."""
 

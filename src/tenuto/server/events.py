@@ -8,12 +8,13 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from tenuto.errors import NotFound
+from tenuto.server.event_retention import removed_until
 from tenuto.server.find import job_called
 from tenuto.server.paging import Limit, Text
 from tenuto.server.platform import Here
 from tenuto.server.show import shown_event
 from tenuto.store.base import EventQuery, Tx
-from tenuto.wire.replies import EventOut, Page
+from tenuto.wire.replies import EventsOut
 
 router = APIRouter(prefix="/events", tags=["events"])
 
@@ -33,14 +34,15 @@ class EventFilter(BaseModel):
     )
 
 
-@router.get("", response_model=Page[EventOut])
-def list_events(here: Here, which: Annotated[EventFilter, Query()]) -> Page[EventOut]:
+@router.get("", response_model=EventsOut)
+def list_events(here: Here, which: Annotated[EventFilter, Query()]) -> EventsOut:
     """List events, oldest first. `next` is the number to give as `after` for what follows."""
 
-    def look(tx: Tx) -> Page[EventOut]:
+    def look(tx: Tx) -> EventsOut:
+        job = id_of(tx, which.job)
         found = tx.events(
             EventQuery(
-                job=id_of(tx, which.job),
+                job=job,
                 node=which.node,
                 kind=which.kind,
                 after=which.after,
@@ -49,8 +51,13 @@ def list_events(here: Here, which: Annotated[EventFilter, Query()]) -> Page[Even
             )
         )
         page = found[-which.limit :] if which.last else found[: which.limit]
-        more = len(found) > which.limit and not which.last
-        return Page(items=[shown_event(event) for event in page], next=str(page[-1].id) if more else None)
+        more = len(found) > which.limit
+        return EventsOut(
+            items=[shown_event(event) for event in page],
+            next=str(page[-1].id) if more and not which.last else None,
+            # The newest events are whole unless the list reaches back to those that were removed.
+            gap=not (which.last and more) and which.after < removed_until(tx, job),
+        )
 
     return here.store.read(look)
 

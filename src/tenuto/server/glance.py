@@ -49,6 +49,11 @@ class Glance:
         self.read_seconds = 0.0
         """What the last look took."""
 
+    @property
+    def counted(self) -> int:
+        """The id of the last event that was counted."""
+        return self._counted
+
     def now(self) -> Facts:
         """The platform as it is, or was a moment ago. Raises StoreUnavailable."""
         with self._lock:

@@ -104,7 +104,8 @@ def _part(here: Platform, worker: WorkerId, attempt: Attempt | None, which: LogF
         offset, data = here.logs.read(worker, which.offset, limit)
     else:
         offset, data = here.logs.tail(worker, which.tail, limit)
-    at_end = offset + len(data) >= here.logs.extent(worker)[1]
+    first, end = here.logs.extent(worker)
+    at_end = offset + len(data) >= end
     ended = at_end and attempt is not None and _is_complete(here, worker, attempt)
     whole = data if ended else whole_characters(data)
     return LogPart(
@@ -113,6 +114,7 @@ def _part(here: Platform, worker: WorkerId, attempt: Attempt | None, which: LogF
         rank=worker.rank,
         generation=worker.generation,
         node="" if attempt is None else attempt.node,
+        first=first,
         offset=offset,
         next=offset + len(whole),
         text=whole.decode("utf-8", "replace"),

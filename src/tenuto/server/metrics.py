@@ -113,6 +113,7 @@ def _series(
         role=worker.role,
         generation=worker.generation,
         node=node_of(attempts, worker),
+        first=here.files.steps.first(stream),
         points=points,
     )
 

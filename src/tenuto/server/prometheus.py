@@ -10,7 +10,7 @@ from threading import Lock
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from tenuto.monitor.facts import Facts, Keeping, Pushing
+from tenuto.monitor.facts import Facts, Keeping, Pushing, Usage
 from tenuto.monitor.prometheus.gauges import Present
 from tenuto.monitor.prometheus.page import Form, written
 from tenuto.server.glance import FRESH, Glance
@@ -32,6 +32,8 @@ class Pages:
         self._written: dict[Form, tuple[float, bytes]] = {}
         self.pushing: Callable[[], Pushing | None] = lambda: None
         """How it goes with the InfluxDB, if one is set."""
+        self.usage: Callable[[], Usage | None] = lambda: None
+        """What is kept beside its quota, once it was measured."""
 
     def kept(self, form: Form) -> bytes | None:
         """The page, if one was written lately; asks nobody."""
@@ -61,6 +63,7 @@ class Pages:
             listeners=here.bell.listeners,
             keeping=getattr(here.files.series, "health", None) or Keeping(),
             pushing=self.pushing(),
+            usage=self.usage(),
             read_seconds=self._glance.read_seconds,
         )
 

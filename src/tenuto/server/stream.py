@@ -20,6 +20,7 @@ from starlette.concurrency import run_in_threadpool
 
 from tenuto.errors import InputInvalid
 from tenuto.model.event import Event
+from tenuto.server.event_retention import removed_until
 from tenuto.server.events import id_of
 from tenuto.server.log_feed import LogFeed
 from tenuto.server.paging import Text
@@ -111,6 +112,8 @@ class Ear:
         return EventQuery(job=self.job if only_jobs else "", kind=self.kind, after=after, limit=PAGE)
 
 
+OPEN = "open"
+"""The message that is no event: how the stream begins, and that it goes on behind events that were removed."""
 DESCRIBED: dict[str, Any] = {
     "description": "Messages without end. `data` is JSON: an event as in the list, or what a worker printed.",
     "content": {
@@ -118,7 +121,7 @@ DESCRIBED: dict[str, Any] = {
             "schema": {
                 "type": "object",
                 "properties": {
-                    "event": {"enum": ["open", *TOPICS]},
+                    "event": {"enum": [OPEN, *TOPICS]},
                     "id": {"type": "string", "pattern": "^[0-9]+$"},
                     "data": {"type": "string"},
                     "retry": {"type": "integer"},
@@ -146,10 +149,15 @@ async def stream_events(
     topics = which.wanted()
     if LOGS in topics and not which.job:
         raise InputInvalid("the logs of all jobs are too many", remedy="Name one with job=", field="job")
-    job, newest = await run_in_threadpool(here.store.read, lambda tx: (id_of(tx, which.job), last_id(tx)))
     after = last_event_id if last_event_id is not None else which.after
-    begin = newest if after is None else min(after, newest)
-    listener = Listener(here, Ear(topics, job, which.node, which.kind), begin)
+
+    def look(tx: Tx) -> tuple[str, int, int]:
+        job, newest = id_of(tx, which.job), last_id(tx)
+        begin = newest if after is None else min(after, newest)
+        return job, begin, removed_until(tx, job)
+
+    job, begin, removed = await run_in_threadpool(here.store.read, look)
+    listener = Listener(here, Ear(topics, job, which.node, which.kind), begin, removed)
     # A proxy that gathers answers before it passes them on would make a stream of it that never comes.
     return EventStream(listener.messages(which.timeout), headers={"X-Accel-Buffering": "no"})
 
@@ -157,10 +165,12 @@ async def stream_events(
 class Listener:
     """One listener: its place in the events, and in each worker's log."""
 
-    def __init__(self, here: Platform, ear: Ear, begin: int) -> None:
+    def __init__(self, here: Platform, ear: Ear, begin: int, removed: int = 0) -> None:
         self._here = here
         self._ear = ear
         self._place = begin
+        self._removed = removed
+        """The id up to which events were removed, as far as the listener was told."""
         self._behind = True
         """Whether there may be events in the store that were not among the recent ones."""
 
@@ -174,7 +184,7 @@ class Listener:
                 await run_in_threadpool(feed.begin)
             recent = await self._here.bell.begin_recent()
             until = inf if seconds is None else _time() + seconds
-            yield self._opening()
+            yield f"retry: {RETRY}\n".encode() + self._opening(gap=self._place < self._removed)
             while not self._here.bell.closed:
                 woken.clear()
                 piece = await self._events(recent) + (b"" if feed is None else await feed.read())
@@ -188,9 +198,11 @@ class Listener:
                 if not heard and left > HEARTBEAT:
                     yield f"id: {self._place}\n: still here\n\n".encode()
 
-    def _opening(self) -> bytes:
-        opened = StreamOpened(after=self._place, topics=sorted(self._ear.topics), job=self._ear.job or None)
-        return f"retry: {RETRY}\n".encode() + frame("open", opened.model_dump_json(), self._place)
+    def _opening(self, *, gap: bool) -> bytes:
+        opened = StreamOpened(
+            after=self._place, topics=sorted(self._ear.topics), job=self._ear.job or None, gap=gap
+        )
+        return frame(OPEN, opened.model_dump_json(), self._place)
 
     async def _events(self, recent: Recent) -> bytes:
         """The events that follow, if any, as one piece."""
@@ -204,9 +216,13 @@ class Listener:
     def _older(self, tx: Tx) -> tuple[list[bytes], int, bool]:
         """One page from the store, how far it goes, and whether there is more."""
         page = tx.events(self._ear.query(self._place))
+        removed = removed_until(tx, self._ear.job)
+        gap = max(self._place, self._removed) < removed
+        opened = [self._opening(gap=True)] if gap else []
+        self._removed = max(removed, self._removed)
         more = len(page) == PAGE
         place = page[-1].id if more else max(last_id(tx), self._place)
-        return [told(event).frame for event in page if self._ear.hears(event)], place, more
+        return [*opened, *(told(event).frame for event in page if self._ear.hears(event))], place, more
 
 
 def _time() -> float:

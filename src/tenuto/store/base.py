@@ -14,7 +14,7 @@ this port, in the modules beside it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -243,6 +243,22 @@ class Tx(Protocol):
         """The events that the query means, oldest first, at most `query.limit`."""
         ...
 
+    def oldest_event(self) -> int:
+        """The id of the oldest event that is kept; if there is none, the id that the next one gets."""
+        ...
+
+    def count_events(self) -> Mapping[str, int]:
+        """How many events are kept of each job; those without a job are counted under the empty name."""
+        ...
+
+    def remove_events(self, before: int, limit: int, *, job: str | None = None) -> int:
+        """Remove the oldest events with an id below `before`, at most `limit`; returns how many were removed.
+
+        With `job` only events of that job. The newest event of the store always stays, so that cursors keep their
+        meaning. Ids are never given again.
+        """
+        ...
+
     # everything else
     def meta(self, key: str) -> Any:
         """A JSON value by name; None if there is none, or if it cannot be read."""
@@ -270,6 +286,17 @@ class Tx(Protocol):
 
     def remember_key(self, keyed: Keyed) -> None:
         """Remember what a request led to; replaces what was known of the same key."""
+        ...
+
+    def old_keys(self, before: float, limit: int) -> list[str]:
+        """Idempotency keys that were remembered before that moment, at most so many, in no order.
+
+        Looks through all keys, so it belongs into a read, which keeps no writer waiting.
+        """
+        ...
+
+    def remove_keys(self, keys: Sequence[str], before: float) -> int:
+        """Forget those of these keys that were remembered before that moment; returns how many."""
         ...
 
 

@@ -87,6 +87,27 @@ def path_of(directory: Path, first: int) -> Path:
     return directory / f"{first:020d}{SUFFIX}"
 
 
+def drop_parts(directory: Path, wanted: int, end: int | None = None) -> int:
+    """Remove the oldest parts until `wanted` bytes have gone; returns how many bytes have.
+
+    The last part stays, since what comes next is appended to it. With `end`, the number behind the last byte or
+    record, it may go as well: an empty part of that name takes its place, so that a reader still sees that something
+    was there, and that it is not stored a second time.
+    """
+    parts = parts_of(directory)
+    if end is not None and parts and parts[-1].end > parts[-1].first and wanted > 0:
+        append_to(path_of(directory, end), b"")
+    elif parts:
+        parts.pop()
+    gone = 0
+    for part in parts:
+        if gone >= wanted:
+            break
+        path_of(directory, part.first).unlink(missing_ok=True)
+        gone += part.end - part.first
+    return gone
+
+
 def append_to(path: Path, data: bytes) -> None:
     """Add bytes to a part; made if there is none. What an error or a crash leaves is a beginning of `data`.
 

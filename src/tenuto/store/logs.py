@@ -19,11 +19,13 @@ from typing import TypeVar
 
 from tenuto.errors import InputInvalid
 from tenuto.store.base import StoreUnavailable
+from tenuto.store.job_files import JobFiles
 from tenuto.store.log_parts import (
     Part,
     append_to,
     blocks_backwards,
     check_numbers,
+    drop_parts,
     parts_of,
     path_of,
     read_from,
@@ -53,6 +55,8 @@ class LogStore:
         self._part_bytes = max(1, min(PART_BYTES, keep_bytes // 8))
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
         self._rings: dict[str, tuple[Callable[[WorkerId], None], ...]] = {}
+        self.files = JobFiles(directory)
+        """How many bytes each job has here."""
 
     def append(self, worker: WorkerId, offset: int, data: bytes) -> int:
         """Add what the worker printed from `offset` on; returns the offset that is wanted next.
@@ -74,6 +78,7 @@ class LogStore:
                     f"The log of {worker} cannot be written ({error.strerror})",
                     remedy=f"Make room and make {self._directory} writable; what is missing is sent again",
                 ) from error
+        self.files.note(worker.job)
         for ring in self._rings.get(worker.job, ()):
             ring(worker)
         return end
@@ -114,6 +119,18 @@ class LogStore:
             path_of(directory, part.first).unlink(missing_ok=True)
             kept -= part.end - part.first
 
+    def drop(self, worker: WorkerId, wanted: int, *, ended: bool) -> int:
+        """Remove the oldest parts of a log until `wanted` bytes have gone; returns how many have.
+
+        Of a worker that has not ended the newest part stays. Where a removed log ended is still known, see `extent`.
+        """
+        directory = self._directory_of(worker)
+        with self._locks[hash(worker) % _LOCKS]:
+            end = self.extent(worker)[1] if ended else None
+            gone = drop_parts(directory, wanted, end)
+        self.files.note(worker.job)
+        return gone
+
     def extent(self, worker: WorkerId) -> tuple[int, int]:
         """The offsets of the first byte that is kept and behind the last one; (0, 0) if there is none."""
         parts = parts_of(self._directory_of(worker))
@@ -148,6 +165,7 @@ class LogStore:
         """Forget all logs of a job. No harm if there are none."""
         _check_name(job, _JOB, "job")
         shutil.rmtree(self._directory / job, ignore_errors=True)
+        self.files.note(job)
 
     def _directory_of(self, worker: WorkerId) -> Path:
         _check_name(worker.job, _JOB, "job")

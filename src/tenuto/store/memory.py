@@ -7,7 +7,8 @@ undone from its notes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -35,6 +36,7 @@ class _State:
     revision: int = 0
     jobs_made: int = 0
     nodes_made: int = 0
+    events_made: int = 0
     jobs: dict[str, Job] = field(default_factory=dict)
     removed: dict[str, int] = field(default_factory=dict)
     attempts: dict[AttemptKey, Attempt] = field(default_factory=dict)
@@ -52,7 +54,7 @@ class MemoryTx:
     def __init__(self, state: _State, *, may_write: bool) -> None:
         self._state = state
         self._may_write = may_write
-        self._counters = (state.revision, state.jobs_made, state.nodes_made)
+        self._counters = (state.revision, state.jobs_made, state.nodes_made, state.events_made)
         self._undo: list[Callable[[], None]] = []
 
     @property
@@ -63,7 +65,8 @@ class MemoryTx:
         """Take back everything that was changed here."""
         for step in reversed(self._undo):
             step()
-        self._state.revision, self._state.jobs_made, self._state.nodes_made = self._counters
+        state = self._state
+        state.revision, state.jobs_made, state.nodes_made, state.events_made = self._counters
 
     def _changed(self, undo: Callable[[], None]) -> None:
         if not self._may_write:
@@ -186,15 +189,33 @@ class MemoryTx:
 
     def add_event(self, event: Event) -> Event:
         EVENT.check(event)
-        stored = replace(event, id=len(self._state.events) + 1)
+        stored = replace(event, id=self._state.events_made + 1)
         self._changed(lambda: self._state.events.__delitem__(-1))
         self._state.events.append(stored)
+        self._state.events_made += 1
         return stored
 
     def events(self, query: EventQuery) -> list[Event]:
         meant = [event for event in self._state.events if means_event(query, event)]
         first = max(0, len(meant) - query.limit) if query.last else 0
         return meant[first : first + query.limit]
+
+    def oldest_event(self) -> int:
+        events = self._state.events
+        return events[0].id if events else self._state.events_made + 1
+
+    def count_events(self) -> Mapping[str, int]:
+        return Counter(event.job for event in self._state.events)
+
+    def remove_events(self, before: int, limit: int, *, job: str | None = None) -> int:
+        events = self._state.events
+        below = min(before, self._state.events_made)
+        old = [event.id for event in events if event.id < below and job in (None, event.job)][:limit]
+        if old:
+            gone = frozenset(old)
+            self._changed(lambda: setattr(self._state, "events", events))
+            self._state.events = [event for event in events if event.id not in gone]
+        return len(old)
 
     # everything else
 
@@ -225,6 +246,16 @@ class MemoryTx:
 
     def remember_key(self, keyed: Keyed) -> None:
         self._put(self._state.keys, keyed.key, keyed)
+
+    def old_keys(self, before: float, limit: int) -> list[str]:
+        return [keyed.key for keyed in self._state.keys.values() if keyed.at < before][:limit]
+
+    def remove_keys(self, keys: Sequence[str], before: float) -> int:
+        known = self._state.keys
+        old = [key for key in keys if key in known and known[key].at < before]
+        for key in old:
+            self._drop(known, key)
+        return len(old)
 
 
 class MemoryStore:

@@ -322,6 +322,28 @@ class SqlTx:
         found = self._page(tables.events, lambda without: sql.event_list(query, without), EVENT.decode)
         return found[::-1] if query.last else found
 
+    def oldest_event(self) -> int:
+        (oldest,) = self._run(sql.OLDEST_EVENT).fetchone()
+        return self.counters.events + 1 if oldest is None else int(oldest)
+
+    def count_events(self) -> Mapping[str, int]:
+        return dict(self._run(sql.COUNT_EVENTS).fetchall())
+
+    def remove_events(self, before: int, limit: int, *, job: str | None = None) -> int:
+        wanted: dict[str, Any] = {"before": min(before, self.counters.events), "at_most": limit}
+        look, remove = sql.OLD_EVENTS, sql.REMOVE_EVENTS
+        if job is not None:
+            wanted["wanted"] = job
+            look, remove = sql.OLD_EVENTS_OF_JOB, sql.REMOVE_EVENTS_OF_JOB
+        if self._run(look, {**wanted, "at_most": 1}).fetchone() is None:
+            return 0  # what changes nothing takes no revision
+        count = self._change(remove, wanted)
+        oldest = self.oldest_event()
+        for number in self._quarantine.excluded(tables.events.name):
+            if number < oldest:
+                self._readable_again(tables.events, str(number))
+        return count
+
     # everything else
 
     def meta(self, key: str) -> Any:
@@ -359,6 +381,14 @@ class SqlTx:
     def remember_key(self, keyed: Keyed) -> None:
         row = {"fingerprint": keyed.fingerprint, "result": keyed.result, "at": keyed.at}
         self._put(tables.idempotency_keys, {"key": keyed.key} | row)
+
+    def old_keys(self, before: float, limit: int) -> list[str]:
+        rows = self._run(sql.OLD_KEYS, {"before": before, "at_most": limit}).fetchall()
+        return [key for (key,) in rows]
+
+    def remove_keys(self, keys: Sequence[str], before: float) -> int:
+        known = [keyed for key in keys if (keyed := self.keyed(key)) is not None and keyed.at < before]
+        return sum(self._change(sql.REMOVE_KEY, {"wanted": keyed.key, "before": before}) for keyed in known)
 
 
 def _unreadable(table: Table, row: Row, problem: str) -> UnreadableRecord:

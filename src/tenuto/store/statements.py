@@ -18,6 +18,7 @@ from sqlalchemy import (
     delete,
     func,
     insert,
+    literal_column,
     or_,
     select,
     tuple_,
@@ -68,12 +69,24 @@ NODES = select(_nodes.number, _nodes.name, _nodes.record).order_by(_nodes.number
 REMOVE_NODE = delete(tables.nodes).where(_nodes.name == _wanted)
 
 ADD_EVENT = insert(tables.events)
+OLDEST_EVENT = select(func.min(_events.id))
+COUNT_EVENTS = select(_events.job, func.count()).group_by(_events.job)
+_oldest = select(_events.id).where(_events.id < bindparam("before")).order_by(_events.id)
+# SQLite's dialect adds an offset in any case, as a parameter of its own unless there is one.
+OLD_EVENTS = _oldest.limit(bindparam("at_most")).offset(literal_column("0"))
+OLD_EVENTS_OF_JOB = OLD_EVENTS.where(_events.job == _wanted)
+REMOVE_EVENTS = delete(tables.events).where(_events.id.in_(OLD_EVENTS))
+REMOVE_EVENTS_OF_JOB = delete(tables.events).where(_events.id.in_(OLD_EVENTS_OF_JOB))
 
 META = select(tables.meta.c.value).where(tables.meta.c.key == _wanted)
 REMOVE_META = delete(tables.meta).where(tables.meta.c.key == _wanted)
 TOKENS = select(tables.tokens)
 TOKEN = TOKENS.where(tables.tokens.c.digest == _wanted)
-KEYED = select(tables.idempotency_keys).where(tables.idempotency_keys.c.key == _wanted)
+_keys = tables.idempotency_keys.c
+KEYED = select(tables.idempotency_keys).where(_keys.key == _wanted)
+_old_keys = select(_keys.key).where(_keys.at < bindparam("before"))
+OLD_KEYS = _old_keys.limit(bindparam("at_most")).offset(literal_column("0"))
+REMOVE_KEY = delete(tables.idempotency_keys).where(_keys.key == _wanted, _keys.at < bindparam("before"))
 
 # The next act's savepoint hides the last one's, so none needs to be released before the commit.
 SAVEPOINT = "SAVEPOINT act"

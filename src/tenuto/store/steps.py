@@ -24,7 +24,15 @@ from pydantic_core import from_json
 
 from tenuto.errors import Conflict, InputInvalid
 from tenuto.store.base import StoreUnavailable
-from tenuto.store.log_parts import SUFFIX, append_to, check_numbers, part_files, worker_directories
+from tenuto.store.job_files import JobFiles
+from tenuto.store.log_parts import (
+    SUFFIX,
+    append_to,
+    check_numbers,
+    drop_parts,
+    part_files,
+    worker_directories,
+)
 from tenuto.wire.record_rules import problem_of_record
 from tenuto.wire.worker import WorkerId
 
@@ -62,6 +70,8 @@ class StepStore:
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
         self._next: dict[Stream, int] = {}
         """Found out once for each stream: only this object writes."""
+        self.files = JobFiles(directory)
+        """How many bytes each job has here."""
 
     def wanted(self, stream: Stream) -> int:
         """The `seq` that is wanted next."""
@@ -90,6 +100,7 @@ class StepStore:
                         remedy=f"Make room and make {self._directory} writable; what is missing is sent again",
                     ) from error
                 self._next[stream] = new[-1]["seq"] + 1
+                self.files.note(stream.worker.job)
             return new
 
     def read(self, stream: Stream, from_step: int = 0) -> Iterator[Record]:
@@ -110,6 +121,23 @@ class StepStore:
         for path in parts[max(begin, 0) :]:
             yield from (record for record in _records_in(path) if record["at"] > moment)
 
+    def drop(self, stream: Stream, wanted: int, *, ended: bool) -> int:
+        """Remove the oldest parts of a stream until `wanted` bytes have gone; returns how many have.
+
+        Of a worker that has not ended the newest part stays. The `seq` that is wanted next does not change.
+        """
+        directory = self._directory_of(stream)
+        with self._lock_of(stream):
+            end = self._wanted(stream, directory) if ended else None
+            gone = drop_parts(directory, wanted, end)
+        self.files.note(stream.worker.job)
+        return gone
+
+    def first(self, stream: Stream) -> int:
+        """The `seq` of the oldest record that is kept; if there is none, the one that is wanted next."""
+        parts = part_files(self._directory_of(stream))
+        return parts[0][0] if parts else 0
+
     def streams(self, job: str) -> list[Stream]:
         """Whose records are kept for a job, in order."""
         _check_name(job, _JOB, "job")
@@ -120,6 +148,7 @@ class StepStore:
         for stream in self.streams(job):
             self._next.pop(stream, None)
         shutil.rmtree(self._directory / job, ignore_errors=True)
+        self.files.note(job)
 
     def _lock_of(self, stream: Stream) -> threading.Lock:
         return self._locks[hash(stream) % _LOCKS]
@@ -187,21 +216,24 @@ def _check_name(name: str, pattern: re.Pattern[str], field: str) -> None:
 
 
 def _find_end(directory: Path) -> int:
-    """The `seq` behind the last whole record; whatever stands behind it is cut off."""
-    for _, path in reversed(part_files(directory)):
-        text = path.read_bytes()
-        end, seq = text.rfind(b"\n") + 1, None
-        while end and seq is None:
-            begin = text.rfind(b"\n", 0, end - 1) + 1
-            record = _record_in(text[begin:end])
-            seq = None if record is None else record["seq"]
-            end = end if record is not None else begin  # a loss of power leaves lines of nothing
-        if end < len(text):
-            os.truncate(path, end)
-        if seq is not None:
-            return int(seq) + 1
-        path.unlink()
-    return 0
+    """The `seq` behind the last whole record; whatever stands behind it is cut off.
+
+    A part without any record says by its name what is wanted next: older ones were removed, or a crash left it empty.
+    """
+    parts = part_files(directory)
+    if not parts:
+        return 0
+    first, path = parts[-1]
+    text = path.read_bytes()
+    end, seq = text.rfind(b"\n") + 1, None
+    while end and seq is None:
+        begin = text.rfind(b"\n", 0, end - 1) + 1
+        record = _record_in(text[begin:end])
+        seq = None if record is None else record["seq"]
+        end = end if record is not None else begin  # a loss of power leaves lines of nothing
+    if end < len(text):
+        os.truncate(path, end)
+    return first if seq is None else int(seq) + 1
 
 
 def _first(path: Path, name: str) -> float:

@@ -6,13 +6,15 @@ from tenuto.wire.replies import Answer
 
 
 class StreamOpened(Answer):
-    """The first message of an event stream."""
+    """The first message of an event stream; with `gap` also one between, where events were removed unread."""
 
     after: int
     """The event behind which it begins."""
     topics: list[str]
     job: str | None
     """The id of the job that is meant, if one was named."""
+    gap: bool = False
+    """Whether events behind `after` were removed: the stream goes on at the oldest that is kept."""
 
 
 class LogPiece(Answer):
@@ -38,6 +40,8 @@ class LogPart(Answer):
     rank: int
     generation: int
     node: str
+    first: int = 0
+    """Where what is kept begins, in bytes; above 0 if what was printed before was removed."""
     offset: int
     """Where the text begins, in bytes."""
     next: int

@@ -275,6 +275,13 @@ class EventOut(Answer):
     data: dict[str, Any]
 
 
+class EventsOut(Page[EventOut]):
+    """One page of events."""
+
+    gap: bool = False
+    """Whether events that were asked for were removed: the page goes on at the oldest that is kept."""
+
+
 class WantedOut(Answer):
     """How many records of a stream are stored."""
 
@@ -310,6 +317,8 @@ class SeriesOut(Answer):
     generation: int
     """In which it was started."""
     node: str
+    first: int = 0
+    """The `seq` of its oldest record that is kept; above 0 if older ones were removed or lost."""
     points: list[PointOut]
 
 

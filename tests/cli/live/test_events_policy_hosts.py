@@ -55,6 +55,20 @@ def test_events_come_in_pages(site: Site) -> None:
     assert [event["reason"] for event in then["items"]] == ["2", "3"]
 
 
+def test_who_reads_behind_removed_events_is_told_on_standard_error(site: Site) -> None:
+    for number in range(5):
+        happens(site, "worker", reason=str(number))
+    site.store.write(lambda tx: tx.remove_events(4, 10))
+
+    from_the_start = tenuto("events", "--json", "--after", "0")
+    newest = tenuto("events", "--json", "--limit", "1")
+
+    assert json.loads(from_the_start.stdout)["gap"] is True
+    assert "retention.events" in from_the_start.stderr
+    assert json.loads(newest.stdout)["gap"] is False
+    assert newest.stderr == ""
+
+
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_events_can_be_followed(site: Site, monkeypatch: pytest.MonkeyPatch, form: list[str]) -> None:
     happens(site, "phase", reason="first")

@@ -13,6 +13,7 @@ from tests.cli.live.site import TOKEN, Site, a_store, as_json, ok, served, tenut
 
 from tenuto.cli import log_follow
 from tenuto.model.phase import Phase
+from tenuto.wire.worker import WorkerId
 
 
 class Follower:
@@ -95,6 +96,21 @@ def test_a_log_longer_than_a_piece_is_read_whole(job: Site, monkeypatch: pytest.
     job.prints("k1", text)
 
     assert ok("logs", "train") == text
+
+
+def test_a_log_whose_beginning_was_removed_says_so_once(job: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_follow, "PIECE", 1000)
+    job.prints("k1", "gone\n")
+    job.prints("k1", "kept\n" * 1000)
+    worker = WorkerId("k1", 1, "worker", 0)
+    end = job.logs.extent(worker)[1]
+    job.logs.drop(worker, end, ended=True)
+    job.logs.append(worker, end, b"last words\n")
+
+    shown = tenuto("logs", "train")
+
+    assert shown.stdout == "last words\n"
+    assert shown.stderr.count(f"{end:,} bytes of worker/0 were removed") == 1
 
 
 def test_only_the_last_lines(job: Site) -> None:

@@ -105,7 +105,7 @@ def test_a_supervisor_that_was_halted_itself_does_not_stop_its_workers_for_it(tm
         node.process.send_signal(signal.SIGCONT)
         for _ in range(3):
             before = desk.engine.observe().nodes[NODE].heard_at
-            desk.until(lambda before=before: desk.engine.observe().nodes[NODE].heard_at > before)
+            desk.until(lambda before=before: desk.engine.observe().nodes[NODE].heard_at > before)  # type: ignore[misc]
 
         assert desk.until_running(order).pid == pid
         assert not (node.files(order) / "exit.json").exists()

@@ -14,7 +14,7 @@ from tenuto.model.event import Event
 from tenuto.model.job import Foretold, Job, JobSpec, Progress
 from tenuto.model.node import NodeState
 from tenuto.model.phase import Phase, PromiseState
-from tenuto.monitor.facts import Facts, JobFacts, Keeping, NodeFacts, Pushing
+from tenuto.monitor.facts import Facts, JobFacts, Keeping, NodeFacts, Pushing, Usage
 from tenuto.monitor.prometheus.counts import Counts
 from tenuto.monitor.prometheus.gauges import Present
 from tenuto.monitor.prometheus.page import Form, written
@@ -138,6 +138,7 @@ def everything() -> tuple[Present, Counts]:
         period=1.0,
         keeping=Keeping(points=3),
         pushing=Pushing(written=5),
+        usage=Usage(log_bytes=10, log_quota_bytes=20),
     )
     return present, counts
 

@@ -36,6 +36,8 @@ class LogReader:
         told = await self.ask.log_parts(self.job, **_query(self.only), tail=lines, limit=share)
         self.printed.named = len(told.parts) > 1
         for part in told.parts:
+            if part.offset == part.first > 0:
+                self.printed.leave_out(worker_name(part.worker), "what stood here is no longer kept")
             self._take(part)
 
     async def read(self, workers: Iterable[WorkerId]) -> None:

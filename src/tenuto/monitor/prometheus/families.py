@@ -220,6 +220,14 @@ HISTORY_POINTS = _counter("tenuto_history_points_total", "Points that the histor
 HISTORY_DROPPED = _counter("tenuto_history_dropped_points_total", "Points that the history has lost.")
 HISTORY_WAITING = _gauge("tenuto_history_waiting_points", "Points that are not durable yet.")
 HISTORY_UP = _gauge("tenuto_history_up", "1 if the history of numbers can be written.")
+LOG_BYTES = _gauge("tenuto_logs_bytes", "Bytes of what workers printed that are kept.")
+LOG_QUOTA = _gauge("tenuto_logs_quota_bytes", "The most bytes of logs that are kept; 0 for no limit.")
+RECORD_BYTES = _gauge("tenuto_records_bytes", "Bytes of what workers reported of their steps that are kept.")
+RECORD_QUOTA = _gauge(
+    "tenuto_records_quota_bytes", "The most bytes of records that are kept; 0 for no limit."
+)
+EVENTS_KEPT = _gauge("tenuto_events", "Events that are kept.")
+EVENT_QUOTA = _gauge("tenuto_events_quota", "The most events that are kept; 0 for no limit.")
 INFLUX_WRITTEN = _counter("tenuto_influx_points_total", "Points that the InfluxDB has taken.")
 INFLUX_DROPPED = _counter("tenuto_influx_dropped_points_total", "Points for it that were given up.")
 INFLUX_BUFFERED = _gauge("tenuto_influx_buffered_bytes", "What waits for it.")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import tenuto
 from tenuto.model.node import NodeState
 from tenuto.model.phase import OPEN_PROMISES, Phase, PromiseState
-from tenuto.monitor.facts import Facts, JobFacts, Keeping, NodeFacts, Pushing
+from tenuto.monitor.facts import Facts, JobFacts, Keeping, NodeFacts, Pushing, Usage
 from tenuto.monitor.prometheus import families as f
 from tenuto.monitor.prometheus.counts import Pulse
 from tenuto.monitor.prometheus.hardware import put_nodes
@@ -36,6 +36,8 @@ class Present:
     keeping: Keeping = field(default_factory=Keeping)
     pushing: Pushing | None = None
     """None if no InfluxDB is set."""
+    usage: Usage | None = None
+    """None if it was not measured yet."""
     read_seconds: float = 0.0
 
 
@@ -115,4 +117,15 @@ def _put_server(sheet: Sheet, present: Present) -> None:
         sheet.put(f.INFLUX_BUFFERED, pushing.buffered)
         sheet.put(f.INFLUX_FAILURES, pushing.failures)
         sheet.put(f.INFLUX_UP, float(not pushing.trouble))
+    if present.usage is not None:
+        _put_usage(sheet, present.usage)
     sheet.put(f.BUILD, 1.0, tenuto.__version__, platform.python_version())
+
+
+def _put_usage(sheet: Sheet, usage: Usage) -> None:
+    sheet.put(f.LOG_BYTES, usage.log_bytes)
+    sheet.put(f.LOG_QUOTA, usage.log_quota_bytes)
+    sheet.put(f.RECORD_BYTES, usage.record_bytes)
+    sheet.put(f.RECORD_QUOTA, usage.record_quota_bytes)
+    sheet.put(f.EVENTS_KEPT, usage.events)
+    sheet.put(f.EVENT_QUOTA, usage.event_quota)
