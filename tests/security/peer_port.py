@@ -10,22 +10,31 @@ from dataclasses import dataclass, field
 
 from tests.security.raw_client import RawClient
 
+from tenuto.engines.supervisor.crews.keys import PeerKeys
 from tenuto.engines.supervisor.crews.reception import Reception
-from tenuto.engines.supervisor.crews.words import PATH, Word
+from tenuto.engines.supervisor.crews.words import JOB_HEADER, PATH, Word
 from tenuto.wire.codec import encode
+from tenuto.wire.worker import CrewOrder
 
 SECRET = "a-secret-of-nodes"
-JOB = "job-1"
+JOB, NODE = "job-1", "node-1"
 TIMEOUT_SECONDS = 20.0
 
 
 def a_word(number: int = 1) -> Word:
-    return Word(job=JOB, node="node-1", session="s", number=number, address="127.0.0.1:9", seats={})
+    return Word(job=JOB, node=NODE, session="s", number=number, address="127.0.0.1:9", seats={})
 
 
 def valid_headers() -> dict[str, str]:
     """Those of a peer."""
-    return {"Authorization": f"Bearer {SECRET}"}
+    return {"Authorization": f"Bearer {SECRET}", JOB_HEADER: JOB}
+
+
+def known_keys() -> PeerKeys:
+    """The secret of one job, of which one node may speak."""
+    keys, nodes = PeerKeys(), {NODE: ""}
+    keys.replace([CrewOrder(job=JOB, plan=1, members=(), lead=NODE, peers=nodes, hosts=nodes, secret=SECRET)])
+    return keys
 
 
 @dataclass
@@ -36,7 +45,7 @@ class PeerPort:
     reception: Reception = field(init=False)
 
     def __post_init__(self) -> None:
-        self.reception = Reception("127.0.0.1", lambda: SECRET, self.received.put)
+        self.reception = Reception("127.0.0.1", known_keys(), self.received.put)
 
     @property
     def url(self) -> str:

@@ -92,6 +92,11 @@ def test_workers_are_stopped_when_the_server_is_away_for_too_long(tmp_path: Path
         assert seen.message == "the server was away for more than 0.5 s"
 
 
+def until_heard_again(desk: Desk) -> None:
+    before = desk.engine.observe().nodes[NODE].heard_at
+    desk.until(lambda: desk.engine.observe().nodes[NODE].heard_at > before)
+
+
 def test_a_supervisor_that_was_halted_itself_does_not_stop_its_workers_for_it(tmp_path: Path) -> None:
     with a_node(tmp_path, some_settings(dead_man=1.0)) as (desk, node):
         order = an_order()
@@ -104,8 +109,7 @@ def test_a_supervisor_that_was_halted_itself_does_not_stop_its_workers_for_it(tm
         desk.until(lambda: time.monotonic() > halted_at + 2.0)
         node.process.send_signal(signal.SIGCONT)
         for _ in range(3):
-            before = desk.engine.observe().nodes[NODE].heard_at
-            desk.until(lambda before=before: desk.engine.observe().nodes[NODE].heard_at > before)  # type: ignore[misc]
+            until_heard_again(desk)
 
         assert desk.until_running(order).pid == pid
         assert not (node.files(order) / "exit.json").exists()
@@ -144,7 +148,10 @@ def test_a_token_file_that_is_not_there_is_told_so(node: Node, tmp_path: Path) -
 
     code, told = _refusal(node, "--dir", str(tmp_path / "other"), "--token-file", str(tmp_path / "nie ma"))
 
-    assert (code, told) == (2, f"there is no token in {tmp_path / 'nie ma'}. Write the node token there\n")
+    assert (code, told) == (
+        2,
+        f"there is no token in {tmp_path / 'nie ma'}. Copy node-token from the server's home there\n",
+    )
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ MOST = 300
 """Records of one request; a chunk of a spool has more only if they are small."""
 GAP = "gap"
 """The code with which a server refuses records that come too early."""
+NOT_YOURS = "not_your_worker"
+"""The code with which a server refuses what concerns a worker that was never ordered on this node."""
 _TURN = 4
 """Batches of one stream before it is the next one's turn."""
 _NEVER_WANTED = (413, 422)
@@ -90,8 +92,8 @@ class RecordUpload:
         self._parts.drop_before(self._at)
 
     def _heed(self, server: Server, batch: Batch, refusal: Refused) -> None:
-        if refusal.status == 404:
-            self.done = True  # the job was deleted
+        if refusal.status == 404 or refusal.why.code == NOT_YOURS:
+            self.done = True  # the job was deleted, or this worker was never ordered here
         elif refusal.why.code == GAP:
             self._wanted = server.post_records(self._worker, self._teller, 0, (), skip=False)
             self._at, self._asked = 0, True

@@ -34,6 +34,7 @@ from tenuto.engines.supervisor.shim.log import Log
 from tenuto.errors import Conflict
 from tenuto.model.node import Slot
 from tenuto.wire.codec import decode, encode
+from tenuto.wire.credential_file import erase_credential
 from tenuto.wire.worker import ExitReason, WorkerOrder
 
 WHO = "supervisor.json"
@@ -294,6 +295,7 @@ class Records:
             shutil.rmtree(part, ignore_errors=True)
         for name in ("state.json", "bell", "lock", WHO):
             (self.directory / name).unlink(missing_ok=True)
+        erase_credential(self.directory)
         (self.directory / LEFT).touch(mode=0o600)
 
     def _empty_trash(self) -> None:

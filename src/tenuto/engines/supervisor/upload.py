@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from tenuto.engines.supervisor.link import Backoff
 from tenuto.engines.supervisor.news import TOLD, Echo
 from tenuto.engines.supervisor.parts import Parts
-from tenuto.engines.supervisor.record_upload import RecordUpload
+from tenuto.engines.supervisor.record_upload import NOT_YOURS, RecordUpload
 from tenuto.engines.supervisor.records import WorkerFiles
 from tenuto.engines.supervisor.server import Away, Refused, SayHello, Server, Superseded
 from tenuto.wire.membership import STEPS
+from tenuto.wire.node import Hello
 from tenuto.wire.worker import WORKER, WorkerId, WorkerOrder
 
 log = logging.getLogger(__name__)
@@ -53,9 +54,10 @@ class _Upload:
 class Uploads:
     """All logs and records of the node. One thread of its own."""
 
-    def __init__(self, server: Server, node: str, wake: Callable[[], None]) -> None:
+    def __init__(self, server: Server, hello: Hello, wake: Callable[[], None]) -> None:
         self._server = server
-        self.node = node
+        self._hello = hello
+        self.node = hello.node
         self._wake = wake
         self._ended = threading.Event()
         self._changed = threading.Condition()
@@ -140,13 +142,19 @@ class Uploads:
                 upload.log_done = ended
                 return False
             self._send(upload, begin, data)
+            if upload.log_done:
+                return False
         return True
 
     def _send(self, upload: _Upload, begin: int, data: bytes) -> None:
         upload.troubles += 1
         try:
-            wanted = self._server.put_log(self.node, upload.worker, begin, data)
+            wanted = self._server.put_log(self._hello, upload.worker, begin, data)
         except Refused as error:
+            if error.why.code == NOT_YOURS:
+                log.warning("the log of %s is given up: %s", upload.worker, error)
+                upload.log_done = True
+                return
             if error.status not in _NEVER_WANTED:
                 raise Away(str(error)) from None
             log.warning("a piece of the log of %s is not wanted: %s", upload.worker, error)
