@@ -9,8 +9,10 @@ from dataclasses import replace
 import pytest
 from tests.engines.serving import Dialler, Server, an_app
 
+from tenuto.engines import node_uploads
 from tenuto.engines.local import LocalEngine
-from tenuto.engines.node_api import LAST_MOMENT, MOST_WAITING, TAKERS
+from tenuto.engines.node_api import LAST_MOMENT
+from tenuto.engines.node_uploads import TAKERS
 from tenuto.engines.supervisor.sampling.shelf import BATCH_BYTES
 from tenuto.model.node import Slot
 from tenuto.monitor.lines import encode
@@ -130,7 +132,8 @@ def test_a_history_that_hangs_keeps_nothing_else_from_being_answered(
 ) -> None:
     sink.held.clear()
     answers: list[int] = []
-    waiting = [threading.Thread(target=upload, args=(server, answers)) for _ in range(TAKERS + 3)]
+    names = [f"노드-{number}" for number in range(TAKERS + 3)]
+    waiting = [threading.Thread(target=upload, args=(server, name, answers)) for name in names]
     for one in waiting:
         one.start()
     for _ in range(TAKERS):
@@ -145,13 +148,12 @@ def test_a_history_that_hangs_keeps_nothing_else_from_being_answered(
     assert answers == [200] * (TAKERS + 3)
 
 
-def test_of_uploads_that_would_have_to_wait_only_so_many_do(
+def test_of_uploads_of_a_node_that_would_have_to_wait_only_so_many_do(
     node: Dialler, sink: Sink, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert MOST_WAITING > TAKERS
-    monkeypatch.setattr("tenuto.engines.node_api.MOST_WAITING", 1)
+    monkeypatch.setattr(node_uploads, "WAITING_PER_NODE", 1)
     sink.held.clear()
-    first = threading.Thread(target=upload, args=(server, []))
+    first = threading.Thread(target=upload, args=(server, "노드-0", []))
     first.start()
     assert sink.entered.acquire(timeout=HANG)
 
@@ -162,9 +164,10 @@ def test_of_uploads_that_would_have_to_wait_only_so_many_do(
     assert (refused.status_code, refused.json()["code"]) == (503, "busy")
 
 
-def upload(server: Server, answers: list[int]) -> None:
-    with Dialler(server.url) as mine:
-        answers.append(mine.post("/samples", TOLD).status_code)
+def upload(server: Server, name: str, answers: list[int]) -> None:
+    with Dialler(server.url, node=name) as mine:
+        mine.say("/hello", replace(HELLO, node=name), Welcome)
+        answers.append(mine.post("/samples", replace(TOLD, node=name)).status_code)
 
 
 def a_large_node() -> NodeSample:
