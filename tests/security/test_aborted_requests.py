@@ -15,6 +15,8 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 from tests.e2e.platform import eventually
+from tests.engines.authority import credential_of
+from tests.engines.serving import TOKEN as JOIN_TOKEN
 from tests.engines.serving import an_app
 from tests.security.raw_client import RawClient
 from tests.server.serving import TOKEN, Served, a_server
@@ -109,8 +111,9 @@ def test_aborted_logins_cost_one_short_line(site: Site, caplog: pytest.LogCaptur
     [
         ("POST", "/api/v1/jobs", {"Authorization": f"Bearer {TOKEN}", "Content_Type": "application/json"}),
         ("POST", "/api/v1/jobs/dry-run", {"Authorization": f"Bearer {TOKEN}"}),
-        ("POST", f"{PREFIX}/hello", {"Authorization": "Bearer a-token-for-nodes", HEADER: PROTOCOL}),
-        ("PUT", f"{PREFIX}/logs/j.1.worker.0?offset=0", {HEADER: PROTOCOL}),
+        ("POST", f"{PREFIX}/join", {"Authorization": f"Bearer {JOIN_TOKEN}", HEADER: PROTOCOL}),
+        ("POST", f"{PREFIX}/hello", {"Authorization": f"Bearer {credential_of('node-1')}", HEADER: PROTOCOL}),
+        ("POST", f"{PREFIX}/probe", {"Authorization": f"Bearer {credential_of('node-1')}", HEADER: PROTOCOL}),
     ],
 )
 def test_an_aborted_body_leaves_no_traceback_on_any_route(

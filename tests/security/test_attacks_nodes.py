@@ -14,6 +14,7 @@ from tests.security.peer_port import PeerPort, a_peer_port
 from tests.security.raw_client import RawClient
 
 from tenuto.errors import NotFound
+from tenuto.wire.credential_file import read_credential
 from tenuto.wire.node import HEADER, PREFIX, PROTOCOL
 
 pytestmark = pytest.mark.attack
@@ -85,7 +86,8 @@ def test_slow_uploads_of_one_node_do_not_stop_the_monitoring_of_any(platform: Pl
                 return math.inf
 
         eventually(lambda: oldest_sample() < STALE_SECONDS, "both nodes are sampled")
-        secret = (platform.home / "node-token").read_text().strip()
+        secret = read_credential(next(platform.home.rglob("credential")).parent)
+        assert secret
         oldest = 0.0
         with trickling(lambda: slow_upload(platform, secret), SLOW_UPLOADS):
             until = time.monotonic() + ATTACK_SECONDS
