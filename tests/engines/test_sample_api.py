@@ -17,6 +17,7 @@ from tenuto.engines.supervisor.sampling.shelf import BATCH_BYTES
 from tenuto.model.node import Slot
 from tenuto.monitor.lines import encode
 from tenuto.settings import Monitor, Settings
+from tenuto.wire.codec import encode as to_json
 from tenuto.wire.node import SAMPLES, Acknowledged, Hello, Report, Sampled, Samples, Welcome
 from tenuto.wire.sample import DiskSample, Gap, GpuProcess, GpuSample, NetSample, NodeSample
 
@@ -148,10 +149,12 @@ def test_a_history_that_hangs_keeps_nothing_else_from_being_answered(
     assert answers == [200] * (TAKERS + 3)
 
 
-def test_of_uploads_of_a_node_that_would_have_to_wait_only_so_many_do(
-    node: Dialler, sink: Sink, server: Server, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("limit", ["WAITING_PER_NODE", "MAX_WAITING_BYTES"])
+def test_of_uploads_that_would_have_to_wait_only_so_many_do(
+    node: Dialler, sink: Sink, server: Server, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
-    monkeypatch.setattr(node_uploads, "WAITING_PER_NODE", 1)
+    one_upload = {"WAITING_PER_NODE": 1, "MAX_WAITING_BYTES": len(to_json(TOLD))}
+    monkeypatch.setattr(node_uploads, limit, one_upload[limit])
     sink.held.clear()
     first = threading.Thread(target=upload, args=(server, "노드-0", []))
     first.start()

@@ -337,7 +337,7 @@ class _Desk:
         if self._samples is None:
             return _json(Sampled(kept=None))
         body = await self._body(request, SAMPLES)
-        async with self._sample_queue.turn(request.state.node.node):
+        async with self._sample_queue.turn(request.state.node.node, len(body)):
             told = await run_in_threadpool(_read, Samples, body)
             self._checked(request, told.node, counts=False)
             return _json(await run_in_threadpool(self._take, self._samples, told))

@@ -21,6 +21,8 @@ RECEIVING_PER_NODE = 16
 """Bodies of one node that may come at the same time; a supervisor sends about five."""
 WAITING_PER_NODE = 2
 """Whole uploads of samples of one node that may wait or be taken in: the newest, and one that was given up."""
+MAX_WAITING_BYTES = 512 << 20
+"""Bytes of all whole uploads that wait: 64 times the share of one node, for a history that hangs."""
 TAKERS = 2
 """Uploads of samples that are taken in at a time: it is work for the processor, so more would not be faster."""
 
@@ -91,21 +93,22 @@ class SampleQueue:
     def __init__(self) -> None:
         self._takers = asyncio.Semaphore(TAKERS)
         self._waiting: Counter[str] = Counter()
+        self._waiting_bytes = 0
 
     @asynccontextmanager
-    async def turn(self, node: str) -> AsyncIterator[None]:
-        """Wait for the turn of an upload. Raises Unreachable if the node's share is used up."""
-        if self._waiting[node] >= WAITING_PER_NODE:
+    async def turn(self, node: str, size: int) -> AsyncIterator[None]:
+        """Wait for the turn of an upload of `size` bytes. Raises Unreachable if there is no place for it."""
+        if self._waiting[node] >= WAITING_PER_NODE or self._waiting_bytes + size > MAX_WAITING_BYTES:
             raise Unreachable(
-                f"{WAITING_PER_NODE} uploads of samples of this node wait already",
-                code="busy",
-                remedy="Try again soon",
+                "too many uploads of samples wait already", code="busy", remedy="Try again soon"
             )
         self._waiting[node] += 1
+        self._waiting_bytes += size
         try:
             async with self._takers:
                 yield
         finally:
+            self._waiting_bytes -= size
             self._waiting[node] -= 1
             if not self._waiting[node]:
                 del self._waiting[node]
