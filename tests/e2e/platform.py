@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import psutil
 
+from tenuto.atomic_file import is_temporary
 from tenuto.client.plain import PlainClient
 
 T = TypeVar("T")
@@ -202,6 +203,7 @@ class Platform:
         with socket.socket() as probe:
             assert probe.connect_ex(("127.0.0.1", self.told["port"])) != 0
         assert list(self.temporary.iterdir()) == []
+        assert [path for path in self.home.rglob(".*") if is_temporary(path.name)] == []
 
     def end(self) -> None:
         """Whatever happened, let nothing of this platform live on; a failed test shows the server's log."""

@@ -287,11 +287,16 @@ def test_a_report_has_no_more_workers_than_a_node_can_have(
     assert code_of(node.request("POST", "/report", a_report(VICTIM, *seen))) == (422, "input_invalid")
 
 
-def test_a_node_that_sends_too_much_is_slowed_and_others_are_not(site: Site) -> None:
+def test_a_node_that_sends_too_much_is_slowed_and_others_are_not(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tenuto.engines.node_limits.RATE", 0.0)
+    monkeypatch.setattr("tenuto.engines.node_limits.BURST", 3.0)
     noisy, calm = site.joined(THIEF), site.joined(VICTIM)
-    limiter = {code_of(noisy.request("POST", "/report", a_report(THIEF))) for _ in range(700)}
 
-    assert limiter == {(200, ""), (503, "busy")}
+    answers = [code_of(noisy.request("POST", "/report", a_report(THIEF))) for _ in range(3)]
+
+    assert answers == [(200, ""), (200, ""), (503, "busy")]
     assert calm.request("POST", "/report", a_report(VICTIM)).status_code == 200
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tenuto.cli.printing import say
 from tenuto.errors import InputInvalid
 
 if TYPE_CHECKING:
@@ -179,9 +180,8 @@ def _most(cases: list[Case]) -> int:
     most = max(max(case.before, case.after) for case in cases)
     cores = os.cpu_count() or 1
     if most > cores:
-        typer.echo(
-            f"tenuto: {most} workers share {cores} processors here: steps and rescales take longer than with one each",
-            err=True,
+        say(
+            f"tenuto: {most} workers share {cores} processors here: steps and rescales take longer than with one each"
         )
     return most
 

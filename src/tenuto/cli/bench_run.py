@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -21,6 +20,7 @@ from tenuto.bench.overhead import write_overhead
 from tenuto.bench.play import Player
 from tenuto.bench.rescales import PHASES, Case, Measured, Rescales, medians
 from tenuto.bench.scenario import Scenario
+from tenuto.cli.console import Console
 from tenuto.cli.printing import console, print_json
 from tenuto.client.plain import PlainClient
 from tenuto.errors import Conflict, InputInvalid, Place

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +12,7 @@ import typer
 from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.home import Home, write_private
 from tenuto.cli.plan import Plan
-from tenuto.cli.printing import print_json, print_list, say, table_of
+from tenuto.cli.printing import print_json, print_list, say, table_of, write_data
 from tenuto.cli.settings_layers import Given, settings_from
 from tenuto.cli.up import STORE
 from tenuto.errors import InputInvalid, Unreachable
@@ -111,7 +110,7 @@ def import_file(
         )
         return
     if out is None:
-        sys.stdout.write(text)
+        write_data(text)
     for old, setting in imported.became.items():
         say(f"{old} is now {setting}")
     for old, why in imported.lost.items():

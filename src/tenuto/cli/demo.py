@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from tenuto.cli.printing import console, say
 from tenuto.errors import InputInvalid
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ def demo() -> None:
     from tenuto.cli.demo_story import Story
     from tenuto.cli.demo_summary import lines, problems
     from tenuto.cli.humane import in_local_time
-    from tenuto.cli.printing import console
 
     out = console()
     with platform(nodes=1, slots=SLOTS) as client:
@@ -43,7 +43,7 @@ def demo() -> None:
         out.print(in_local_time(line, datetime.now().astimezone()), markup=False, soft_wrap=True)
     if wrong := problems(tale):
         for problem in wrong:
-            typer.echo(f"tenuto: {problem}", err=True)
+            say(f"tenuto: {problem}")
         raise typer.Exit(1)
 
 
@@ -61,6 +61,6 @@ def _await_kernels(client: PlainClient) -> None:
     said = False
     while client.cluster()["controller"]["state"] == "compiling":
         if not said:
-            typer.echo("Kernels are being compiled: a minute or two, the first time on a machine.", err=True)
+            say("Kernels are being compiled: a minute or two, the first time on a machine.")
             said = True
         time.sleep(_LOOK)

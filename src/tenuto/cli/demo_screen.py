@@ -7,10 +7,11 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Protocol
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
+from tenuto.cli.console import Console
 from tenuto.cli.humane import parsed, relative
 from tenuto.cli.printing import console, table_of
 

@@ -63,6 +63,7 @@ def down(
             await_end(home, client, until)
     else:
         stopped = False
+    home.remove_leftovers()
     if as_json:
         print_json({"stopped": stopped})
     elif stopped:

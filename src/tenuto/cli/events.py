@@ -13,6 +13,7 @@ from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.humane import clock, in_local_time, parsed
 from tenuto.cli.printing import console, print_json, print_json_line, print_list, say, table_of
 from tenuto.cli.read_reply import events_of
+from tenuto.terminal_text import safe_line
 from tenuto.wire.records import RESCALE
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def tell(found: Sequence[Json], as_json: bool) -> None:
         return
     out = console()
     for row in _rows(found):
-        out.print("  ".join(cell for cell in row if cell), markup=False, soft_wrap=True)
+        out.print("  ".join(safe_line(cell) for cell in row if cell), markup=False, soft_wrap=True)
 
 
 def _rows(found: Iterable[Any]) -> list[tuple[str, ...]]:

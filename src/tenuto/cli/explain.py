@@ -11,8 +11,7 @@ from tenuto.cli.printing import LOOKS_AHEAD, console, print_json, remark_if_slow
 from tenuto.cli.verdict import has_become
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from tenuto.cli.console import Console
     from tenuto.client.plain import Json
 
 EXAMPLES = "Examples: tenuto explain train · tenuto explain 4f21 --json"

@@ -13,7 +13,16 @@ import typer
 
 from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.humane import parsed
-from tenuto.cli.printing import console, facts_of, print_facts, print_json, print_list, say, table_of
+from tenuto.cli.printing import (
+    console,
+    facts_of,
+    print_facts,
+    print_json,
+    print_list,
+    say,
+    table_of,
+    write_text,
+)
 from tenuto.errors import InputInvalid
 from tenuto.lab.past_words import REASONS
 
@@ -157,7 +166,7 @@ def _print(about: Json, ready: str, out: Path) -> None:
         for reason, count in sorted(counts.items()):
             say(f"{count:,} {what}: {REASONS.get(reason, reason)}")
     say("Replay it with:")
-    typer.echo(ready)
+    write_text(f"{ready}\n")
 
 
 def _weeks(jobs: Sequence[Json]) -> list[Json]:

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tenuto.atomic_file import remove_leftovers, replace_file
 from tenuto.client.whereabouts import SERVER_FILE, TOKEN_FILE, ServerFile, read_secret, read_server_file
 from tenuto.errors import Conflict, InputInvalid, Place
 from tenuto.sim.data_home import home as data_directory
@@ -131,7 +131,20 @@ class Home:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise self._taken() from None
+            self.remove_leftovers()
             yield
+
+    def remove_leftovers(self) -> int:
+        """Delete temporary files of processes that were killed while they replaced a file; returns how many.
+
+        Directories that may be large are left out: nothing is replaced there. Those of nodes are their supervisors'.
+        """
+        own = (self.logs, self.records, self.checkpoints, self.nodes)
+        removed = remove_leftovers(str(self.path))
+        for directory in self.path.iterdir() if self.path.is_dir() else ():
+            if directory.is_dir() and not directory.is_symlink() and directory not in own:
+                removed += remove_leftovers(str(directory), below=True)
+        return removed
 
     def is_served(self) -> bool:
         """Whether some process holds the lock."""
@@ -165,10 +178,4 @@ def secret_in(path: Path) -> tuple[str, bool]:
 
 def write_private(path: Path, text: str) -> None:
     """Replace a file that only its owner may read."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    replace_file(str(path), text.encode(), mode=PRIVATE_FILE, durable=True)

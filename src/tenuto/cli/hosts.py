@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tenuto.cli.connect import JobArgument, JsonOption, ServerOption, connect
-from tenuto.cli.printing import LOOKS_AHEAD, console, print_json, remark_if_slow, say
+from tenuto.cli.printing import LOOKS_AHEAD, console, print_json, remark_if_slow, say, write_data
 from tenuto.errors import InputInvalid, TenutoError
 from tenuto.model.phase import ENDED
 from tenuto.wire.hosts_file import as_script, on_nodes, parse_hosts, text_of
@@ -66,7 +65,7 @@ def hosts(
     if as_json:
         print_json({"lines": lines})
     else:
-        sys.stdout.write(as_script(lines) if script else "".join(f"{line}\n" for line in lines))
+        write_data(as_script(lines) if script else "".join(f"{line}\n" for line in lines))
 
 
 def _by_name(allocation: str) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from tenuto.cli.home import Home
-from tenuto.cli.printing import say
+from tenuto.cli.printing import say, write_data
 from tenuto.cli.service_units import MARK, Service, environment_of, unit_of
 from tenuto.errors import Conflict, InputInvalid, NotFound, Told
 
@@ -110,7 +110,7 @@ def install_service(
     }
     if print_only:
         for path, text in files.items():
-            sys.stdout.write(f"# {path}\n{text}\n")
+            write_data(f"# {path}\n{text}\n")
         return
     _write(files, force)
     if enable:

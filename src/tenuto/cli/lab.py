@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from tenuto.cli import lab_demo, lab_figure, lab_report
+from tenuto.cli.console import Console
 from tenuto.cli.lab_tables import print_rows
+from tenuto.cli.printing import print_json, say, write_data
 from tenuto.errors import CellsFailed
 from tenuto.lab.experiment import Experiment
 from tenuto.lab.files import as_json as rows_as_json
@@ -56,7 +55,7 @@ def run(
     """
     plan = read_experiment(experiment).at(out)
     for remark in plan.remarks:
-        typer.echo(remark, err=True)
+        say(remark)
     prepared = check_experiment(plan)
     if dry_run:
         _print_plan(plan, prepared, as_json=as_json)
@@ -67,10 +66,10 @@ def run(
     if any(load_result(task.folder) for task in prepared.tasks):
         rows = rows_of(read_contents(plan.out).results)
         if as_json:
-            sys.stdout.write(rows_as_json(rows))
+            write_data(rows_as_json(rows))
         else:
             print_rows(Console(), rows, plan.name)
-            typer.echo(f"The results are in {plan.out}.", err=True)
+            say(f"The results are in {plan.out}.")
     if failure is not None:
         raise failure
 
@@ -81,9 +80,8 @@ def _run(prepared: Prepared, *, processes: int | None, quiet: bool, force: bool)
         run_prepared(prepared, processes=processes, show_progress=not quiet, again=force)
     except KeyboardInterrupt:
         done = sum(load_result(task.folder) is not None for task in prepared.tasks)
-        typer.echo(
-            f"Stopped: {done} of {len(prepared.tasks)} cells are done. The same command goes on with the rest.",
-            err=True,
+        say(
+            f"Stopped: {done} of {len(prepared.tasks)} cells are done. The same command goes on with the rest."
         )
         raise typer.Exit(STOPPED) from None
     except CellsFailed as failure:
@@ -99,7 +97,7 @@ def _print_plan(plan: Experiment, prepared: Prepared, *, as_json: bool) -> None:
     states |= {name: f"impossible: {reason}" for name, reason in prepared.refused.items()}
     if as_json:
         rows = [{"cell": name, "state": state} for name, state in states.items()]
-        sys.stdout.write(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
+        print_json(rows)
         return
     console = Console(soft_wrap=True)
     for name, state in states.items():

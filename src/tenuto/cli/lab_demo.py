@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from tenuto.cli.console import Console
+from tenuto.cli.printing import print_json, say, write_text
 from tenuto.cli.replay import Compat
 from tenuto.lab.cell import Cell
 from tenuto.lab.choose_policies import ALL, choose
@@ -33,7 +32,7 @@ def demo(
     semantics = None if compat is None else compat.value
     choice = choose(ALL, compat=compat is not None)
     for remark in choice.remarks:
-        typer.echo(remark, err=True)
+        say(remark)
     cells = [
         Cell(trace=TRACE, cluster=CLUSTER, slot=SLOT, policy=policy.name, compat=semantics)
         for policy in choice.policies
@@ -50,11 +49,11 @@ def _print(summaries: Sequence[Summary], *, as_json: bool) -> None:
             {"policy": one.policy, "accepted": one.accepted, "declined": one.not_accepted}
             for one in summaries
         ]
-        sys.stdout.write(json.dumps(rows, indent=2) + "\n")
+        print_json(rows)
         return
     first = summaries[0]
     semantics = "" if first.compat is None else f", --compat {first.compat}"
-    sys.stdout.write(f"{TRACE} on {CLUSTER}, slot {SLOT:g} s{semantics}\n")
+    write_text(f"{TRACE} on {CLUSTER}, slot {SLOT:g} s{semantics}\n")
     table = Table(box=None, pad_edge=False)
     table.add_column("policy")
     for name in ("accepted", "declined"):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from tenuto.cli.printing import print_json, say, write_text
 from tenuto.cli.replay import Compat
 from tenuto.errors import InputInvalid
 from tenuto.lab.figures.catalogue import FIGURES
@@ -79,7 +77,7 @@ def figure(
 
 
 def _say(remark: str) -> None:
-    Console(stderr=True, soft_wrap=True).print(f"tenuto: {remark}", markup=False, highlight=False)
+    say(f"tenuto: {remark}")
 
 
 def _figures(names: Sequence[str]) -> tuple[tuple[Figure, ...], tuple[MeasuredFigure, ...]]:
@@ -127,10 +125,10 @@ def _print(drawn: Sequence[Drawn], *, as_json: bool) -> None:
             }
             for one in drawn
         ]
-        sys.stdout.write(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
+        print_json(rows)
         return
     for one in drawn:
         absent = f" (not there: {', '.join(one.missing)})" if one.missing else ""
-        sys.stdout.write(f"{one.figure.title}{absent}\n")
+        write_text(f"{one.figure.title}{absent}\n")
         for path in one.files:
-            sys.stdout.write(f"  {path}\n")
+            write_text(f"  {path}\n")

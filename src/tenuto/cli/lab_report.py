@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from tenuto.cli.console import Console
 from tenuto.cli.lab_tables import print_comparison, print_rows
+from tenuto.cli.printing import print_json, say, write_data
 from tenuto.errors import InputInvalid, Place
 from tenuto.lab.compare import Comparison, partners, results_at
 from tenuto.lab.compare import compare as compare_results
@@ -49,20 +48,18 @@ def report(
     if by is not None:
         rows = averaged(rows, [name.strip() for name in by.split(",")])
     if contents.missing:
-        typer.echo(
-            f"{contents.missing} cells are not finished; `tenuto lab run` goes on with them.", err=True
-        )
+        say(f"{contents.missing} cells are not finished; `tenuto lab run` goes on with them.")
     if out is not None:
         if chosen is Format.TABLE:
             with whole_file(out) as stream:
                 print_rows(Console(file=stream), rows, contents.name)
         else:
             write_rows(rows, out, chosen)
-        typer.echo(f"Wrote {len(rows)} rows to {out}.", err=True)
+        say(f"Wrote {len(rows)} rows to {out}.")
     elif chosen is Format.TABLE:
         print_rows(Console(), rows, contents.name)
     else:
-        sys.stdout.write(TEXTS[chosen](rows))
+        write_data(TEXTS[chosen](rows))
 
 
 def _check_target(out: Path | None, form: Format, *, force: bool) -> None:
@@ -93,14 +90,14 @@ def compare(
     comparisons = [compare_results(*pair) for pair in pairs]
     if as_json:
         rows = [_as_row(comparison, jobs=jobs) for comparison in comparisons]
-        sys.stdout.write(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
+        print_json(rows)
         return
     console = Console()
     for comparison in comparisons:
         print_comparison(console, comparison, jobs=jobs)
     alone = len(firsts) + len(seconds) - 2 * len(pairs)
     if alone:
-        typer.echo(f"{alone} cells are in only one of the two.", err=True)
+        say(f"{alone} cells are in only one of the two.")
 
 
 def _as_row(comparison: Comparison, *, jobs: bool) -> dict[str, object]:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tenuto.cli.console import Console
 from tenuto.cli.replay_table import WIDE, duration, fraction
 from tenuto.lab.compare import Comparison
 from tenuto.lab.report import NUMBERS, TIMINGS, Row

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from tenuto.terminal_text import safe_coloured_text
 from tenuto.wire.log_lines import Lines
 
 
@@ -27,7 +28,7 @@ class LogView:
         if not text:
             return
         if self._raw:
-            self._out.write(text)
+            self._out.write(safe_coloured_text(text, keep="\r") if self._terminal else text)
         else:
             lines = self._lines.setdefault(name, Lines())
             self._put(name, lines.feed(text))
@@ -50,7 +51,11 @@ class LogView:
             return
         self._wipe()
         for line in lines:
-            self._out.write(f"{self._prefix(name)}{line}\n")
+            self._out.write(f"{self._prefix(name)}{self._shown(line)}\n")
+
+    def _shown(self, line: str) -> str:
+        """On a terminal only colours have an effect; files and pipes get the bytes that were printed."""
+        return safe_coloured_text(line) if self._terminal else line
 
     def _prefix(self, name: str) -> str:
         if len(self._names) < 2:
@@ -61,7 +66,7 @@ class LogView:
         """On a terminal a progress bar is seen while it moves."""
         if self._terminal:
             self._wipe()
-            self._out.write(f"{self._prefix(name)}{text}")
+            self._out.write(f"{self._prefix(name)}{self._shown(text)}")
             self._shown_unfinished = bool(text)
 
     def _wipe(self) -> None:

@@ -9,12 +9,13 @@ from datetime import datetime
 from typing import Annotated, NoReturn
 
 import typer
-from rich.console import Console
 
 import tenuto
+from tenuto.cli.console import Console
 from tenuto.cli.humane import in_local_time
 from tenuto.cli.lazy import Later, group_of
 from tenuto.errors import InputInvalid, TenutoError
+from tenuto.terminal_text import safe_text
 
 COMMANDS = {
     "up": Later(
@@ -258,7 +259,7 @@ def main() -> None:
 
 def _own_up() -> NoReturn:
     """End with a bug of ours; whoever mends it needs all of it."""
-    traceback.print_exc()
+    sys.stderr.write(safe_text(traceback.format_exc()))
     _tell("this is a bug of ours. Please report it with the lines above")
     sys.exit(OUR_BUG)
 

@@ -159,8 +159,9 @@ def _zoned(written: str) -> str:
 
 def _bar(count: int) -> Progress:
     """A line on standard error that moves with the subjects; nothing where nobody watches."""
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from tenuto.cli.console import Console
 
     where = Console(stderr=True)
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("subjects"), TimeRemainingColumn())

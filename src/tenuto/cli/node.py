@@ -6,7 +6,6 @@ import logging
 import os
 import re
 import socket
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -167,12 +166,11 @@ def join(
         write_private(token_file, secret + "\n")
     os.environ.pop(TOKEN, None)  # workers must not inherit it
 
+    from tenuto.engines.supervisor.log_setup import log_to_stderr
     from tenuto.engines.supervisor.options import SupervisorOptions
     from tenuto.engines.supervisor.run import run
 
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
+    log_to_stderr(logging.INFO)
     logging.getLogger("httpx").setLevel(logging.WARNING)
     say(f"Node {called} joins {server}. Ctrl-C ends the supervisor and leaves its workers alone.")
     code = run(

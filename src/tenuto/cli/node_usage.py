@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -11,10 +9,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from tenuto.cli.connect import JsonOption, ServerOption, connect
+from tenuto.cli.console import Console
 from tenuto.cli.gpustat import Shown, as_gpustat, gpustat_lines
 from tenuto.cli.humane import span
 from tenuto.cli.node_view import node_lines
@@ -172,7 +170,7 @@ def gpustat(
     )
     with connect(server) as client:
         if as_json:
-            sys.stdout.write(json.dumps(_stat(client, name), indent=4, separators=(",", ": ")) + "\n")
+            print_json(_stat(client, name), indent=4)
             return
         out = Console(
             highlight=False, force_terminal=color or None, no_color=color is False or None, width=WIDE

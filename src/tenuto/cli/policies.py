@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -12,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from tenuto.cli.printing import print_facts
+from tenuto.cli.printing import print_facts, print_json, say
 from tenuto.plugins import lack, survey
 from tenuto.policy.base import Policy
 from tenuto.tuning import settings_of
@@ -28,12 +26,12 @@ def policies(
     found = survey()
     known = found.policies.values()
     if as_json:
-        sys.stdout.write(json.dumps([_row(policy) for policy in known], indent=2, ensure_ascii=False) + "\n")
+        print_json([_row(policy) for policy in known])
     else:
         print_facts(_settings_table(known) if settings else _table(known))
     lacks = (problem for policy in known if (problem := lack(policy)))
     for problem in (*found.problems, *lacks):
-        typer.echo(f"tenuto: {problem}", err=True)
+        say(f"tenuto: {problem}")
 
 
 def _row(policy: Policy) -> dict[str, Any]:

@@ -9,9 +9,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Timer
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from tenuto.cli.console import Console
+from tenuto.terminal_text import safe_json, safe_line, safe_text
 
 _FILLED_UP = re.compile(r" +((?:\x1b\[[0-9;]*m)*)$", re.MULTILINE)
 LOOKS_AHEAD = (
@@ -65,25 +67,40 @@ def remark_if_slow(message: str, after: float = SLOW) -> Iterator[None]:
         timer.cancel()
 
 
-def print_json(value: object) -> None:
-    """One JSON value, readable for people and programs."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+def write_text(text: str) -> None:
+    """Write plain text for people to standard output, as it is except for characters that command a terminal."""
+    sys.stdout.write(safe_text(text))
     sys.stdout.flush()
+
+
+def write_data(text: str) -> None:
+    """Write a document (CSV, YAML) to standard output: exactly as it is into files and pipes, safely to terminals."""
+    sys.stdout.write(safe_text(text) if sys.stdout.isatty() else text)
+    sys.stdout.flush()
+
+
+def json_text(value: object, *, indent: int | None = None) -> str:
+    """JSON text in which no character can command a terminal."""
+    return safe_json(json.dumps(value, indent=indent, ensure_ascii=False))
+
+
+def print_json(value: object, *, indent: int = 2) -> None:
+    """One JSON value, readable for people and programs."""
+    write_text(json_text(value, indent=indent) + "\n")
 
 
 def print_json_line(value: object) -> None:
     """One JSON value in one line, for lists that do not end."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
-    sys.stdout.flush()
+    write_text(json_text(value) + "\n")
 
 
 def table_of(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
-    """A list for people. Everything is text, not markup: names may contain square brackets."""
+    """A list for people. Everything is text, not markup: names may contain square brackets, or control characters."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(safe_line(cell)) for cell in row))
     return table
 
 
@@ -94,5 +111,5 @@ def facts_of(facts: Mapping[str, str]) -> Table:
     table.add_column(overflow="fold")
     for name, told in facts.items():
         if told:
-            table.add_row(name, Text(told))
+            table.add_row(name, Text(safe_text(told)))
     return table

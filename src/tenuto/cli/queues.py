@@ -6,7 +6,6 @@ twice. What was read is kept on disk until everything is there: a queue may be l
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 import tempfile
@@ -15,6 +14,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from tenuto.cli.printing import json_text, write_text
 from tenuto.errors import InputInvalid, Place
 from tenuto.model.phase import ENDED, PLACED
 
@@ -39,13 +39,12 @@ def print_queues(client: PlainClient, query: Mapping[str, Any]) -> None:
             name: opened.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8")) for name in QUEUES
         }
         _write(client, query, files)
-        sys.stdout.write("{")
+        write_text("{")
         for name, file in files.items():
             file.seek(0)
-            sys.stdout.write(f'{"" if name == QUEUES[0] else ", "}"{name}": ')
+            write_text(f'{"" if name == QUEUES[0] else ", "}"{name}": ')
             shutil.copyfileobj(file, sys.stdout)
-        sys.stdout.write("}\n")
-    sys.stdout.flush()
+        write_text("}\n")
 
 
 def write_queues(client: PlainClient, query: Mapping[str, Any], directory: Path) -> dict[str, int]:
@@ -76,7 +75,7 @@ def _write(client: PlainClient, query: Mapping[str, Any], files: Mapping[str, IO
         file.write("[")
     for job in _all(client, query):
         name = queue_of(job["state"])
-        files[name].write(f"{',' if counts[name] else ''}\n{json.dumps(job, ensure_ascii=False)}")
+        files[name].write(f"{',' if counts[name] else ''}\n{json_text(job)}")
         counts[name] += 1
     for file in files.values():
         file.write("\n]\n")

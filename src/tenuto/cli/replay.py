@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
@@ -11,8 +9,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from tenuto.cli.console import Console
+from tenuto.cli.printing import print_json, say, write_text
 from tenuto.cli.replay_live import (
     FastForwardOption,
     LiveOption,
@@ -156,7 +155,7 @@ def _simulate(wanted: Wanted, compat: Compat | None, early_stop: str | None, *, 
         load_cost(wanted.overhead, workload.sizes, workload.cluster)
     outputs.check_targets(workloads, choice.policies)
     for remark in choice.remarks:
-        typer.echo(remark, err=True)
+        say(remark)
     replays = run_all(workloads, choice.policies, terms, show_progress=not wanted.quiet)
     arguments = wanted.arguments(wanted.overhead, compat=terms.compat, early_stop=early_stop)
     outputs.write(replays, choice, arguments)
@@ -166,14 +165,14 @@ def _simulate(wanted: Wanted, compat: Compat | None, early_stop: str | None, *, 
 def _print(replays: Sequence[Replay], changes: str, as_json: bool, verbose: bool) -> None:
     if as_json:
         rows = [asdict(done.summary) for done in replays]
-        sys.stdout.write(json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
+        print_json(rows)
         return
     console = Console()
     print_table(console, [done.summary for done in replays], changes)
     for done in replays:
         if len(replays) > 1:
             console.print(f"{done.summary.trace}, {done.summary.policy}:", highlight=False)
-        sys.stdout.write(f"accepted jobs: {done.summary.accepted}\n")
-        sys.stdout.write(f"declined jobs: {done.summary.not_accepted}\n")
+        write_text(f"accepted jobs: {done.summary.accepted}\n")
+        write_text(f"declined jobs: {done.summary.not_accepted}\n")
     if verbose:
         print_details(console, replays)

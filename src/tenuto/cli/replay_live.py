@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
+from tenuto.cli.printing import say
 from tenuto.cli.replay_run import progress, workloads_of
 from tenuto.cli.replay_wanted import Wanted
 from tenuto.client.whereabouts import URL
@@ -179,7 +180,7 @@ def _fast_forward(wanted: Wanted) -> None:
     scheduling = scheduling_of(wanted, "", workloads[0])
     wanted.outputs.check_targets(workloads, choice.policies)
     for remark in choice.remarks:
-        typer.echo(remark, err=True)
+        say(remark)
     done: list[Rehearsed] = []
     with progress(show=not wanted.quiet) as bar:
         for score in scores:

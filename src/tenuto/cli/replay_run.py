@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from tenuto.cli.console import Console
 from tenuto.lab.interrupts import interrupts_held
 from tenuto.lab.replay import Replay, Terms, load_kernels, replay
 from tenuto.policy.base import Policy

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tenuto.cli.console import Console
 from tenuto.lab.replay import Replay
 from tenuto.sim.report import Summary
 

@@ -85,4 +85,6 @@ def _held(held: Json) -> str:
 
 
 def _use(slots: Json) -> str:
-    return f"about {min(slots['used'] / slots['available'], 1):.0%}" if slots["available"] else ""
+    if slots["used"] is None or not slots["available"]:
+        return ""
+    return f"about {min(slots['used'] / slots['available'], 1):.0%}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from time import sleep as pause
@@ -13,7 +12,7 @@ import typer
 
 from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.home import Home
-from tenuto.cli.printing import print_json, say
+from tenuto.cli.printing import print_json, say, write_text
 from tenuto.errors import InputInvalid, NotFound, Unreachable
 
 if TYPE_CHECKING:
@@ -102,8 +101,7 @@ def _newest(ask: Ask, wish: Wish) -> tuple[list[str], str]:
 
 def _print(lines: list[str]) -> None:
     for line in lines:
-        sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+        write_text(f"{line}\n")
 
 
 def _from_file(home: Home) -> Ask:

@@ -16,11 +16,11 @@ from pathlib import Path
 from tenuto.cli.home import PRIVATE_FILE, Home
 from tenuto.errors import InputInvalid, Place
 from tenuto.settings import Logs
+from tenuto.terminal_text import safe_json, safe_line
 
 ABOUT = ("actor", "job", "node")
 """What an entry may name besides its message."""
 _NOISY = ("uvicorn", "uvicorn.error", "httpx", "alembic")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _PASSWORD = re.compile(r"(://[^/\s:@]*):[^/\s@]*@")
 _BEARER = re.compile(r"(?i)(bearer\s+)[\w.~+/=-]+")
 _HIDDEN = "[secret]"
@@ -112,7 +112,7 @@ class AsText(logging.Formatter):
         return line + trace
 
     def _clean(self, text: str) -> str:
-        return _in_one_line(without_secrets(text, self._secrets))
+        return safe_line(without_secrets(text, self._secrets))
 
 
 class AsJson(logging.Formatter):
@@ -133,9 +133,8 @@ class AsJson(logging.Formatter):
         }
         if trace := _trace(self, record):
             entry["trace"] = trace
-        return json.dumps(
-            {name: without_secrets(told, self._secrets) for name, told in entry.items()}, ensure_ascii=False
-        )
+        clean = {name: without_secrets(told, self._secrets) for name, told in entry.items()}
+        return safe_json(json.dumps(clean, ensure_ascii=False))
 
 
 def without_secrets(text: str, secrets: Iterable[str] = ()) -> str:
@@ -158,8 +157,3 @@ def _part(record: logging.LogRecord) -> str:
 
 def _trace(form: logging.Formatter, record: logging.LogRecord) -> str:
     return form.formatException(record.exc_info) if record.exc_info else ""
-
-
-def _in_one_line(text: str) -> str:
-    """Nobody's name may begin a line of its own, or move a terminal's cursor."""
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)

@@ -11,8 +11,9 @@ import typer
 from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.humane import parsed, relative, span
 from tenuto.cli.pairs import values
-from tenuto.cli.printing import print_json, print_list, say, table_of
+from tenuto.cli.printing import print_json, print_list, say, table_of, write_text
 from tenuto.errors import InputInvalid
+from tenuto.terminal_text import safe_line
 
 if TYPE_CHECKING:
     from tenuto.client.plain import Json
@@ -139,11 +140,11 @@ def _print_differences(one: Json, really: Json | None, now: datetime) -> None:
         say(f"{one['policy']} has not decided yet; ask again in a while.")
         return
     held = "" if really is None else f" would have held {_deadlines(one['tally'], really)}"
-    typer.echo(f"\n{one['policy']}{held} (as of {relative(parsed(one['as_of']), now)}):")
+    write_text(f"\n{one['policy']}{held} (as of {relative(parsed(one['as_of']), now)}):\n")
     for difference in one["differences"][:MOST_TOLD]:
-        typer.echo(f"  {difference['name']} ({difference['job']}) {difference['text']}")
+        write_text(safe_line(f"  {difference['name']} ({difference['job']}) {difference['text']}") + "\n")
     if not one["differences"]:
-        typer.echo("  no job would have fared differently to speak of")
+        write_text("  no job would have fared differently to speak of\n")
 
 
 def _deadlines(tally: Json, really: Json) -> str:

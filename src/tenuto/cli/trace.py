@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from contextlib import nullcontext
 from dataclasses import asdict
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
+from tenuto.cli.console import Console
+from tenuto.cli.printing import print_json, say, write_data
 from tenuto.cli.trace_tables import description_table, library_table
 from tenuto.errors import InputInvalid, Place
 from tenuto.sim.convert import Origin, tell
@@ -147,10 +147,10 @@ def convert(
             write_users(converted.trace, stream)
         _write(converted.trace, out, form)
     if converted.left_out:
-        _say(f"Left out {converted.left_out_count} jobs: {tell(converted.left_out)}.")
+        say(f"Left out {converted.left_out_count} jobs: {tell(converted.left_out)}.")
     for remark in (converted.remark, LOST.get(form)):
         if remark:
-            _say(remark)
+            say(remark)
 
 
 @app.command(epilog="Example: tenuto trace describe lab-200 --cluster n8g8 --picture lab-200.png")
@@ -174,7 +174,7 @@ def describe(
     description = describe_trace(jobs, size)
     if picture is not None:
         draw_trace(jobs, picture, size)
-        _say(f"Drew {picture}.")
+        say(f"Drew {picture}.")
     _print(asdict(description), description_table(description), as_json)
 
 
@@ -229,17 +229,17 @@ def _check_names(names: Path | None, form: Form, force: bool) -> None:
 
 
 def _write(trace: Trace, out: Path | None, form: Form) -> None:
-    write_trace(trace, sys.stdout if out is None else out, form)
-    if out is not None:
-        _say(f"Wrote {len(trace):,} jobs to {out}.")
-
-
-def _say(message: str) -> None:
-    typer.echo(message, err=True)
+    if out is None:
+        text = StringIO()
+        write_trace(trace, text, form)
+        write_data(text.getvalue())
+        return
+    write_trace(trace, out, form)
+    say(f"Wrote {len(trace):,} jobs to {out}.")
 
 
 def _print(value: object, table: Table, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+        print_json(value)
     else:
         Console().print(table)

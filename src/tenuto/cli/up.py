@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +12,7 @@ import typer
 import tenuto
 from tenuto.cli.home import Home
 from tenuto.cli.plan import Listening, LocalWish, Plan
+from tenuto.cli.printing import print_json_line, write_text
 from tenuto.cli.settings_layers import Given, named_in
 from tenuto.errors import InputInvalid
 
@@ -172,10 +171,9 @@ def _given(options: dict[str, dict[str, Any]]) -> Given:
 
 def _announce(listening: Listening, as_json: bool) -> None:
     if as_json:
-        sys.stdout.write(json.dumps(listening.as_json()) + "\n")
+        print_json_line(listening.as_json())
     else:
-        sys.stdout.write("\n".join(_lines(listening)) + "\n")
-    sys.stdout.flush()
+        write_text("\n".join(_lines(listening)) + "\n")
 
 
 def _lines(listening: Listening) -> list[str]:

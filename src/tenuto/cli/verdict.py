@@ -6,8 +6,7 @@ import time
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
+from tenuto.cli.console import Console
 from tenuto.cli.humane import parsed
 from tenuto.cli.job_tables import contract_table
 from tenuto.cli.printing import print_facts, say

@@ -26,8 +26,7 @@ from tenuto.errors import InputInvalid
 from tenuto.wire.job_file import WrittenJob, in_local_zone, in_order, read_jobs
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from tenuto.cli.console import Console
     from tenuto.client.plain import Json
 
 EXAMPLES = (

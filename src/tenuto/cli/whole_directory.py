@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tenuto.atomic_file import temporary_name
 from tenuto.errors import InputInvalid, Place
 
 
@@ -18,7 +18,7 @@ def directory_beside(out: Path, *, anew: bool) -> Iterator[Path]:
     What was in `out` goes if it is made `anew`; else only files of the same names are replaced.
     """
     target = out.absolute()
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    part = Path(temporary_name(str(target)))
     try:
         part.mkdir(parents=True)
         yield part

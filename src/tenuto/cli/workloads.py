@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import asdict
 from typing import Annotated
 
@@ -11,7 +9,7 @@ import typer
 import yaml
 from rich.table import Table
 
-from tenuto.cli.printing import print_facts
+from tenuto.cli.printing import print_facts, print_json, write_data
 from tenuto.workloads.job import Wanted, job_file
 from tenuto.workloads.registry import WORKLOADS, data_of, workload_called
 
@@ -31,15 +29,14 @@ def workloads(
     if name is not None:
         workload = workload_called(name)
         job = job_file(workload, Wanted(steps=steps, data=data_of(workload, data)))
-        sys.stdout.write(_json(job) if as_json else yaml.safe_dump(job, sort_keys=False, allow_unicode=True))
+        if as_json:
+            print_json(job)
+        else:
+            write_data(yaml.safe_dump(job, sort_keys=False, allow_unicode=True))
     elif as_json:
-        sys.stdout.write(_json([asdict(workload) for workload in WORKLOADS.values()]))
+        print_json([asdict(workload) for workload in WORKLOADS.values()])
     else:
         print_facts(_table())
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def _table() -> Table:

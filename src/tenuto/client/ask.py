@@ -135,6 +135,7 @@ class Line:
             "base_url": url.rstrip("/"),
             "headers": {"Authorization": f"Bearer {token}", "User-Agent": f"tenuto/{tenuto.__version__}"},
             "timeout": TIMEOUT,
+            "follow_redirects": False,  # the token would go along to another server
             "trust_env": not local,  # a proxy is no way to this machine
             "verify": urlsplit(url).scheme == "https",  # certificates take longer to load than an answer
         }
@@ -194,6 +195,12 @@ def asked(line: Line, ask: Ask) -> Play[Any]:
 
 def opened(answer: httpx.Response) -> Any:
     """The value that was sent, or the error that was meant."""
+    if answer.has_redirect_location:
+        raise ServerFailed(
+            f"{answer.url} redirects to {answer.headers['Location']}; redirects are not followed, because the token "
+            "belongs to the server that was named",
+            remedy="If that is your server, name it by that address with --server or TENUTO_URL",
+        )
     try:
         value = answer.json() if answer.content else {}
     except ValueError:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 URL, TOKEN = "TENUTO_URL", "TENUTO_TOKEN"
 SERVER_FILE, TOKEN_FILE = "server.json", "token"
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_PORTS = {"http": 80, "https": 443}
 
 
 class Address(NamedTuple):
@@ -60,39 +62,92 @@ def read_secret(path: Path) -> str | None:
 
 
 def locate(server: str | None, environment: Mapping[str, str]) -> Address:
-    """Address and token. Raises Unreachable if no server is known, NotAllowed if no token is."""
-    home = data_directory(environment).absolute()
-    told = read_server_file(home / SERVER_FILE)
-    if server:
-        url = checked_url(server)
-    elif told is None or told.pid is None:
-        raise Unreachable(
-            "no server runs on this machine",
-            remedy=f"Start one with: tenuto up. Or name another machine's with --server or {URL}",
-        )
-    else:
-        url = told.url
-    token = environment.get(TOKEN) or read_secret(home / TOKEN_FILE)
-    if not token:
-        raise NotAllowed(
-            f"there is no token for {url}", remedy=f"Put it into the environment variable {TOKEN}"
-        )
-    return Address(url, token)
+    """Address and token of the named server, else of the one on this machine.
+
+    Raises Unreachable if no server is known, NotAllowed if none of the known tokens belongs to it.
+    """
+    url = _url_of(server, environment)
+    return _with_known_token(url, environment)
 
 
 def line_to(url: str | None, token: str | None, patience: float) -> Line:
     """The line to a server; without a URL to the one that the environment means, else to that of this machine."""
-    from tenuto.client.ask import Line  # whoever only wants to know where it is needs no HTTP
+    from tenuto.client.ask import Line  # finding an address needs no HTTP
 
     named = url or os.environ.get(URL)
-    if named and token:
-        return Line(checked_url(named), token, patience=patience)
 
     def find() -> Address:
-        found = locate(named, os.environ)
-        return found if token is None else found._replace(token=token)
+        if token is None:
+            return locate(named, os.environ)
+        return Address(_url_of(named, os.environ), token)
 
     return Line(*find(), patience=patience, find_again=None if named else find)
+
+
+def _url_of(server: str | None, environment: Mapping[str, str]) -> str:
+    if server:
+        return checked_url(server)
+    running = _running_server(environment)
+    if running is None:
+        raise Unreachable(
+            "no server runs on this machine",
+            remedy=f"Start one with: tenuto up. Or name another machine's with --server or {URL}",
+        )
+    return running.url
+
+
+def _with_known_token(url: str, environment: Mapping[str, str]) -> Address:
+    """The token that belongs to a server, with the address at which that server is known.
+
+    A token is sent only to the server that it came from. That of the home belongs to the server that runs on this
+    home; that of the environment to the server in `TENUTO_URL` or, without one, to the server that the user names.
+    """
+    home = data_directory(environment).absolute()
+    given, given_for = environment.get(TOKEN), environment.get(URL)
+    if given and not given_for:
+        return Address(url, given)
+    if given and given_for and _is_same_server(given_for, url):
+        return Address(checked_url(given_for), given)
+    running, own = _running_server(environment), read_secret(home / TOKEN_FILE)
+    if own and running is not None and _is_same_server(running.url, url):
+        return Address(running.url, own)
+    if given:
+        raise NotAllowed(
+            f"the token in {TOKEN} belongs to {given_for} and is not sent to {url}",
+            remedy=f"Put the token of {url} into {TOKEN}, and {url} into {URL}",
+        )
+    if own:
+        raise NotAllowed(
+            f"there is no token for {url}: the one in {home} belongs to the server of this machine",
+            remedy=f"Put the token of {url} into the environment variable {TOKEN}, "
+            "or leave --server out to use the server of this machine",
+        )
+    raise NotAllowed(f"there is no token for {url}", remedy=f"Put it into the environment variable {TOKEN}")
+
+
+def _running_server(environment: Mapping[str, str]) -> ServerFile | None:
+    """The server of this home, if its process lives: after its end, another program may listen at its port."""
+    last = read_server_file(data_directory(environment).absolute() / SERVER_FILE)
+    if last is None or not isinstance(last.pid, int) or last.pid <= 0:
+        return None
+    try:
+        os.kill(last.pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return None
+    except PermissionError:
+        pass  # it lives, and belongs to another user
+    return last
+
+
+def _is_same_server(known: str, named: str) -> bool:
+    """Whether two URLs mean one server; the names of this machine's loopback interface are one host."""
+    return _origin_of(known) == _origin_of(named)
+
+
+def _origin_of(url: str) -> tuple[str, str, int, str]:
+    parts = urlsplit(checked_url(url))
+    host = "localhost" if parts.hostname in _LOOPBACK else parts.hostname or ""
+    return parts.scheme, host, parts.port or _PORTS[parts.scheme], parts.path
 
 
 def checked_url(server: str) -> str:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tenuto.atomic_file import replace_file
 from tenuto.wire.spool import appending
 
 
@@ -45,10 +46,8 @@ class WorkerLog:
 
 def write_progress(path: Path, progress: Mapping[str, Any]) -> None:
     """Make this the only line of a worker's report (`wire.env.REPORT`)."""
-    new = path.with_name(f"{path.name}.new")
     with contextlib.suppress(OSError):
-        new.write_text(json.dumps(progress) + "\n", encoding="utf-8")
-        new.replace(path)
+        replace_file(str(path), f"{json.dumps(progress)}\n".encode(), mode=0o666)
 
 
 def _append(path: Path, data: bytes) -> None:

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Path, Query, Request
 
 from tenuto.errors import Conflict, NotFound
 from tenuto.server.auth import NODE, USER, Gate, digest_of, new_secret
+from tenuto.server.large_bodies import BodyRoute
 from tenuto.server.nodes import Name
 from tenuto.server.paging import MOST, Limit, Text, cursor_of, number_in
 from tenuto.server.platform import Here, Who
@@ -27,7 +28,7 @@ from tenuto.wire.replies import Page
 from tenuto.wire.tokens import CredentialOut, CredentialsOut, NewTokenOut, TokenIn, TokenOut
 
 log = logging.getLogger("tenuto.tokens")
-router = APIRouter(tags=["tokens"])
+router = APIRouter(tags=["tokens"], route_class=BodyRoute)
 MOST_TOKENS = 1000
 """Live tokens of users."""
 Id = Annotated[str, Path(max_length=64, description="The token's id, as the list shows it.")]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from tenuto.atomic_file import temporary_name
 from tenuto.errors import InputInvalid, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 @contextmanager
@@ -20,7 +21,7 @@ def written_beside(path: Path) -> Iterator[Path]:
     target = path.resolve()
     if target.exists() and not target.is_file():
         raise InputInvalid("this is not a file", remedy="Choose the name of a file", place=Place(str(path)))
-    part = target.with_name(f".{target.stem}.{os.getpid()}.part{target.suffix}")
+    part = Path(temporary_name(str(target), target.suffix))
     try:
         yield part
         part.replace(target)

@@ -95,6 +95,9 @@ def _connect_sqlite(address: str, synchronous: str) -> sqlite3.Connection:
         address, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
     connection.execute(f"PRAGMA synchronous = {synchronous}")
+    # Statement journals and sorts stay in memory: SQLite makes a temporary file visible before it unlinks it,
+    # so a process that is killed in between would leave the file.
+    connection.execute("PRAGMA temp_store = MEMORY")
     # Damaged text must not fail the query of a whole table: its reader refuses the one record instead.
     connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
     return connection

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-CREDENTIAL_FILE, PART = "credential", ".credential.part"
-"""The second is what a writer that was killed may leave; the next one replaces it."""
+from tenuto.atomic_file import replace_file
+
+CREDENTIAL_FILE = "credential"
 
 
 def read_credential(directory: Path) -> str:
@@ -19,16 +19,9 @@ def read_credential(directory: Path) -> str:
 
 def write_credential(directory: Path, secret: str) -> None:
     """Replace the credential, whole and durably. Raises OSError."""
-    part = directory / PART
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="ascii") as file:
-        file.write(f"{secret}\n")
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(directory / CREDENTIAL_FILE)
+    replace_file(str(directory / CREDENTIAL_FILE), f"{secret}\n".encode("ascii"), durable=True)
 
 
 def erase_credential(directory: Path) -> None:
-    """Leave nothing of it."""
-    for name in (CREDENTIAL_FILE, PART):
-        (directory / name).unlink(missing_ok=True)
+    """Delete it."""
+    (directory / CREDENTIAL_FILE).unlink(missing_ok=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from tenuto.errors import InputInvalid, Place
@@ -57,8 +58,8 @@ def host_line(host: str, slots: int) -> str:
 
 
 def as_script(lines: Iterable[str]) -> str:
-    """A host discovery script that prints these lines."""
-    return "".join(f"echo {line}\n" for line in lines)
+    """A host discovery script that prints these lines, whatever the names of nodes contain."""
+    return "".join(f"echo {quote(line)}\n" for line in lines)
 
 
 def on_nodes(hosts: Mapping[str, int], nodes: Sequence[Mapping[str, Any]]) -> dict[str, int]:

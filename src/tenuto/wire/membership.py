@@ -25,6 +25,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tenuto.atomic_file import replace_file
+
 FILE = "membership.json"
 STATUS = "status"
 STEPS = "steps"
@@ -98,10 +100,7 @@ def read(link: str | Path) -> Membership | None:
 
 def write(link: str | Path, membership: Membership) -> None:
     """Replace what a worker sees, as a whole."""
-    path = Path(link) / FILE
-    new = path.with_suffix(".new")
-    new.write_text(json.dumps(to_json(membership)), encoding="utf-8")
-    new.replace(path)
+    replace_file(str(Path(link) / FILE), json.dumps(to_json(membership)).encode(), mode=0o644)
 
 
 def _digest(workers: tuple[str, ...]) -> str:

@@ -29,7 +29,10 @@ def test_the_environment_names_another(tmp_path: Path) -> None:
     home = a_home(tmp_path)
 
     assert locate("gpu-box:8080/", home | {"TENUTO_TOKEN": "t"}) == ("http://gpu-box:8080", "t")
-    assert locate("https://gpu-box", home) == ("https://gpu-box", TOKEN)
+    assert locate("gpu-box", home | {"TENUTO_URL": "http://gpu-box/", "TENUTO_TOKEN": "t"}) == (
+        "http://gpu-box",
+        "t",
+    )
 
 
 @pytest.mark.parametrize("server", ["ftp://x", "http://", "http://x:99999", "http://x:nonsense", "a b:1:2"])

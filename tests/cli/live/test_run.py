@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from rich.console import Console
 from tests.cli.live.site import Site, admitted, declined, tenuto, until
 
 from tenuto.cli import log_follow
 from tenuto.cli import run as run_command
+from tenuto.cli.console import Console
 from tenuto.cli.verdict import has_become, print_verdict
 from tenuto.model.job import Contract, Job, Reply
 from tenuto.model.phase import Phase

@@ -92,7 +92,7 @@ def test_workers_are_stopped_when_the_server_is_away_for_too_long(tmp_path: Path
         assert seen.message == "the server was away for more than 0.5 s"
 
 
-def until_heard_again(desk: Desk) -> None:
+def await_next_report(desk: Desk) -> None:
     before = desk.engine.observe().nodes[NODE].heard_at
     desk.until(lambda: desk.engine.observe().nodes[NODE].heard_at > before)
 
@@ -109,7 +109,7 @@ def test_a_supervisor_that_was_halted_itself_does_not_stop_its_workers_for_it(tm
         desk.until(lambda: time.monotonic() > halted_at + 2.0)
         node.process.send_signal(signal.SIGCONT)
         for _ in range(3):
-            until_heard_again(desk)
+            await_next_report(desk)
 
         assert desk.until_running(order).pid == pid
         assert not (node.files(order) / "exit.json").exists()

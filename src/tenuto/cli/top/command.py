@@ -95,8 +95,7 @@ def _query(state: State, rows: int) -> dict[str, object]:
 
 
 def _print(client: PlainClient, state: State) -> None:
-    from rich.console import Console
-
+    from tenuto.cli.console import Console
     from tenuto.cli.top.header import Heading
     from tenuto.cli.top.layout import whole
     from tenuto.cli.top.watch import Wish, look

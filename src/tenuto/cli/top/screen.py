@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from io import StringIO
 
-from rich.console import Console
 from rich.text import Text
 
+from tenuto.cli.console import Console
 from tenuto.cli.top.keys import Terminal
 
 

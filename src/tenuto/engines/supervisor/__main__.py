@@ -7,20 +7,20 @@ import logging
 import sys
 from pathlib import Path
 
+from tenuto.engines.supervisor.log_setup import log_to_stderr
 from tenuto.engines.supervisor.options import SupervisorOptions
 from tenuto.engines.supervisor.run import run
 from tenuto.errors import TenutoError
+from tenuto.terminal_text import safe_text
 
 
 def main() -> int:
     """Read the command line and supervise."""
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
+    log_to_stderr(logging.WARNING)
     try:
         return run(_options())
     except TenutoError as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(safe_text(f"{error}\n"))
         return error.exit_code
 
 

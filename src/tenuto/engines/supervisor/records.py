@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from tenuto.atomic_file import remove_leftovers
 from tenuto.engines.identity import ProcessIdentity
 from tenuto.engines.supervisor.shim.files import boot, read_whole, write_whole
 from tenuto.engines.supervisor.shim.log import Log
@@ -222,6 +223,7 @@ class Records:
             os.mkfifo(self.bell, mode=0o600)
         self._empty_trash()
         self._prune_setups()
+        self._remove_leftovers()
         self.state = _read_state(self.directory / "state.json")
 
     @property
@@ -296,11 +298,20 @@ class Records:
         for name in ("state.json", "bell", "lock", WHO):
             (self.directory / name).unlink(missing_ok=True)
         erase_credential(self.directory)
+        remove_leftovers(str(self.directory))
         (self.directory / LEFT).touch(mode=0o600)
 
     def _empty_trash(self) -> None:
         for rest in self._trash.iterdir():
             shutil.rmtree(rest, ignore_errors=True)
+
+    def _remove_leftovers(self) -> None:
+        """Delete temporary files of supervisors and shims that were killed while they replaced a file."""
+        for directory in (self.directory, self.crews):
+            remove_leftovers(str(directory))
+        for worker in self.workers():
+            for directory in (worker.directory, worker.link):
+                remove_leftovers(str(directory))
 
     def _prune_setups(self) -> None:
         oldest_first = sorted(self._setups.iterdir(), key=lambda place: place.stat().st_mtime)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
+
+from tenuto.atomic_file import replace_file
 
 TYPE_CHECKING = False  # importing typing costs milliseconds
 if TYPE_CHECKING:
@@ -12,20 +13,7 @@ if TYPE_CHECKING:
 
 def write_whole(path: str, value: object, *, durable: bool = False) -> None:
     """Put JSON into a file so that nobody ever sees half of it; `durable` survives a loss of power."""
-    new = f"{path}.new"
-    descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(json.dumps(value).encode())
-        file.flush()
-        if durable:
-            os.fsync(descriptor)
-    os.replace(new, path)
-    if durable:
-        folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+    replace_file(path, json.dumps(value).encode(), durable=durable)
 
 
 def read_whole(path: str) -> Any:
