@@ -30,7 +30,7 @@ def test_a_node_may_send_many_requests_at_once_and_then_so_many_a_second() -> No
 
 
 def test_the_refusal_says_that_it_passes() -> None:
-    rate = RequestRate(0.0, 0.0)
+    rate = RequestRate(0.0, 0.0, lambda: 0.0)
 
     with pytest.raises(Busy) as refused:
         rate.count("a")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
@@ -24,9 +23,8 @@ class _Bucket:
 class RequestRate:
     """A token bucket for each node. Thread-safe."""
 
-    def __init__(
-        self, per_second: float, at_once: float, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, per_second: float, at_once: float, clock: Callable[[], float]) -> None:
+        """`clock` counts seconds and never goes back."""
         self.per_second = per_second
         self.at_once = at_once
         self._clock = clock

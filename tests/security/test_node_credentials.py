@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from tests.engines.builders import an_id
 from tests.engines.serving import Server
@@ -178,18 +179,26 @@ def add_job(site: Site, job: str, *, mine: WorkerId, others: WorkerId) -> None:
         site.store.write(lambda tx, attempt=attempt: tx.put_attempt(attempt))  # type: ignore[misc]
 
 
+def put_log(node: Speaker, worker: WorkerId) -> httpx.Response:
+    query: dict[str, Any] = {"node": node.name, "session": node.session, "offset": 0}
+    return node.request("PUT", f"/logs/{worker}", b"x\n", **query)
+
+
+def post_records(node: Speaker, worker: WorkerId) -> httpx.Response:
+    body = f'{{"worker": "{worker}", "teller": "worker", "first": 0, "records": []}}'.encode()
+    return node.request("POST", f"{API}/jobs/{worker.job}/metrics", body)
+
+
 def test_logs_and_records_are_taken_for_own_workers_only(site: Site) -> None:
     node = site.joined(VICTIM)
     mine, others = WorkerId("job-7", 1, "worker", 0), WorkerId("job-7", 1, "worker", 1)
     add_job(site, "job-7", mine=mine, others=others)
 
     def log(worker: WorkerId) -> tuple[int, str]:
-        query: dict[str, Any] = {"node": VICTIM, "session": "s-1", "offset": 0}
-        return code_of(node.request("PUT", f"/logs/{worker}", b"x\n", **query))
+        return code_of(put_log(node, worker))
 
     def records(worker: WorkerId) -> tuple[int, str]:
-        body = f'{{"worker": "{worker}", "teller": "worker", "first": 0, "records": []}}'.encode()
-        return code_of(node.request("POST", f"{API}/jobs/{worker.job}/metrics", body))
+        return code_of(post_records(node, worker))
 
     assert (log(mine), records(mine)) == ((200, ""), (200, ""))
     assert (log(others), records(others)) == ((403, "not_your_worker"), (403, "not_your_worker"))
@@ -317,16 +326,23 @@ def test_a_report_has_no_more_workers_than_a_node_can_have(
 
 
 def test_a_node_that_sends_too_much_is_slowed_and_others_are_not(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tenuto.engines.node_limits.RATE", 0.0)
-    monkeypatch.setattr("tenuto.engines.node_limits.BURST", 3.0)
-    noisy, calm = site.joined(THIEF), site.joined(VICTIM)
+    for limit in ("engines.node_api.REQUESTS", "engines.node_api.UPLOADS", "server.app.UPLOADS"):
+        monkeypatch.setattr(f"tenuto.{limit}_PER_SECOND", 0.0)
+        monkeypatch.setattr(f"tenuto.{limit}_AT_ONCE", 3.0)
+    with a_site(tmp_path, server) as site:
+        noisy, calm = site.joined(THIEF), site.joined(VICTIM)
+        worker = WorkerId("job-7", 1, "worker", 0)
+        add_job(site, "job-7", mine=worker, others=WorkerId("job-7", 1, "worker", 1))
 
-    answers = [code_of(noisy.request("POST", "/report", a_report(THIEF))) for _ in range(3)]
+        reports = [code_of(noisy.request("POST", "/report", a_report(THIEF))) for _ in range(3)]
+        logs = [code_of(put_log(calm, worker)) for _ in range(4)]
+        records = [code_of(post_records(calm, worker)) for _ in range(4)]
 
-    assert answers == [(200, ""), (200, ""), (503, "busy")]
-    assert calm.request("POST", "/report", a_report(VICTIM)).status_code == 200
+        assert reports == [(200, ""), (200, ""), (503, "busy")]
+        assert logs == records == [(200, "")] * 3 + [(503, "busy")]
+        assert calm.request("POST", "/report", a_report(VICTIM)).status_code == 200
 
 
 def test_a_rotated_credential_works_until_its_successor_was_used(site: Site) -> None:

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from time import time
+from time import monotonic, time
 from typing import Annotated, Any, Protocol, TypeVar
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -23,10 +23,17 @@ from pydantic import ValidationError
 
 from tenuto.client_connection import mark_authenticated
 from tenuto.engines.local import LocalEngine
-from tenuto.engines.node_limits import RequestRate, bounded, check_hello, check_name
+from tenuto.engines.node_limits import bounded, check_hello, check_name
 from tenuto.engines.node_uploads import BodyReader, SampleQueue
 from tenuto.engines.questions import Questions
 from tenuto.errors import InputInvalid, NotAllowed, TenutoError, Told
+from tenuto.request_rate import (
+    REQUESTS_AT_ONCE,
+    REQUESTS_PER_SECOND,
+    UPLOADS_AT_ONCE,
+    UPLOADS_PER_SECOND,
+    RequestRate,
+)
 from tenuto.settings import Settings
 from tenuto.wire.codec import decode, encode
 from tenuto.wire.node import (
@@ -144,14 +151,18 @@ def node_router(
         include_in_schema=False,
         dependencies=[Depends(_check_protocol)],
     )
-    may_join, joined = [Depends(_check_join(authority))], [Depends(_check_credential(authority))]
+    requests = RequestRate(REQUESTS_PER_SECOND, REQUESTS_AT_ONCE, monotonic)
+    uploads = RequestRate(UPLOADS_PER_SECOND, UPLOADS_AT_ONCE, monotonic)
+    may_join = [Depends(_check_join(authority))]
+    joined = [Depends(_check_credential(authority, requests))]
+    uploading = [Depends(_check_credential(authority, uploads))]
     router.post("/join", dependencies=may_join)(desk.join)
     router.post("/renew", dependencies=joined)(desk.renew)
     router.post("/hello", dependencies=joined)(desk.hello)
     router.post("/report", dependencies=joined)(desk.report)
     router.get("/orders", dependencies=joined)(desk.orders)
-    router.put("/logs/{worker:path}", dependencies=joined)(desk.logs)
-    router.post("/samples", dependencies=joined)(desk.samples)
+    router.put("/logs/{worker:path}", dependencies=uploading)(desk.logs)
+    router.post("/samples", dependencies=uploading)(desk.samples)
     router.post("/answers", dependencies=joined)(desk.answers)
     router.post("/probe", dependencies=joined)(desk.probe)
     return router
@@ -173,7 +184,6 @@ class _Desk:
         self._questions = questions
         self._logs = logs
         self._authority = authority
-        self._rate = RequestRate()
         self._strange: set[str] = set()
         """Nodes that reported a worker which was never ordered there: said once of each."""
         self._samples = samples
@@ -257,8 +267,8 @@ class _Desk:
         caller: Admitted | None = getattr(request.state, "node", None)
         return await self._bodies.read(request, most_bytes, caller.node if caller else "")
 
-    def _checked(self, request: Request, node: str, *, counts: bool = True) -> Admitted:
-        """The caller, who must speak for this node and not too often; uploads are limited by their size instead."""
+    def _checked(self, request: Request, node: str) -> Admitted:
+        """The caller, which must be this node."""
         caller: Admitted = request.state.node
         if node != caller.node:
             raise NotYours(
@@ -266,8 +276,6 @@ class _Desk:
                 code="not_your_node",
                 remedy="Each node uses the credential in its own directory",
             )
-        if counts:
-            self._rate.count(node)
         return caller
 
     async def orders(
@@ -314,7 +322,7 @@ class _Desk:
         offset: Annotated[int, Query(ge=0, lt=LARGEST)],
     ) -> Response:
         """Keep a piece of a worker's output."""
-        self._checked(request, node, counts=False)
+        self._checked(request, node)
         whose = _worker(worker)
         self._engine.heard(node, session)
         if not self._engine.was_ordered(node, whose) and not await run_in_threadpool(
@@ -340,7 +348,7 @@ class _Desk:
         body = await self._body(request, SAMPLES)
         async with self._sample_queue.turn(request.state.node.node, len(body)):
             told = await run_in_threadpool(_read, Samples, body)
-            self._checked(request, told.node, counts=False)
+            self._checked(request, told.node)
             return _json(await run_in_threadpool(self._take, self._samples, told))
 
     def _take(self, sink: SampleSink, told: Samples) -> Sampled:
@@ -415,8 +423,10 @@ def _check_join(authority: NodeAuthority) -> Callable[[Request], Coroutine[Any, 
     return check
 
 
-def _check_credential(authority: NodeAuthority) -> Callable[[Request], Coroutine[Any, Any, None]]:
-    """What comes before every request but that to join: the credential, which determines the node.
+def _check_credential(
+    authority: NodeAuthority, rate: RequestRate
+) -> Callable[[Request], Coroutine[Any, Any, None]]:
+    """What comes before every request but that to join: the credential, which determines the node, and its rate.
 
     A credential that was checked a moment ago is not looked up again, and while the store is away those that were
     checked before are accepted: signs of life must not depend on it, or all nodes would count as lost afterwards.
@@ -434,6 +444,7 @@ def _check_credential(authority: NodeAuthority) -> Callable[[Request], Coroutine
                 "and start it with a copy of node-token from the server's home",
             )
         mark_authenticated(request.scope)
+        rate.count(caller.node)
         request.state.node = caller
 
     return check

@@ -1,4 +1,4 @@
-"""What a node may say of itself: limits on names, addresses, slots, texts and numbers, and on how often it speaks.
+"""What a node may say of itself: limits on names, addresses, slots, texts and numbers.
 
 What no supervisor of ours sends is refused. What an honest one may exceed without harm, such as a long message of a
 worker that ended, is cut instead, so that nothing keeps a node from reporting.
@@ -7,13 +7,10 @@ worker that ended, is cut instead, so that nothing keeps a node from reporting.
 from __future__ import annotations
 
 import re
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from ipaddress import ip_address
-from threading import Lock
 
-from tenuto.errors import Busy, InputInvalid
+from tenuto.errors import InputInvalid
 from tenuto.wire.fields import labels, node_name
 from tenuto.wire.node import MOST_SLOTS, Hello, Report
 from tenuto.wire.quantities import Unusable
@@ -27,8 +24,6 @@ MOST_NUMBERS = 50
 MESSAGE_CHARACTERS = 10_000
 TEXT_CHARACTERS = 200
 LARGEST_PORT = 65_535
-RATE, BURST = 50.0, 500.0
-"""Requests per second and node on average, and at once; a supervisor needs a few per second."""
 _HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9_.])?", re.ASCII)
 _SESSION = re.compile(r"[\w.:-]{1,64}")
 
@@ -120,29 +115,3 @@ def _is_peer(text: str) -> bool:
 
 def _unusable(field: str, problem: str) -> InputInvalid:
     return InputInvalid(problem, remedy="See the node protocol", field=field)
-
-
-@dataclass(slots=True)
-class _Bucket:
-    left: float
-    at: float
-
-
-class RequestRate:
-    """Counts the requests of each node; thread-safe."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._buckets: dict[str, _Bucket] = {}
-        self._lock = Lock()
-
-    def count(self, node: str) -> None:
-        """Count one request. Raises Busy if the node has sent too many."""
-        now = self._clock()
-        with self._lock:
-            bucket = self._buckets.setdefault(node, _Bucket(BURST, now))
-            bucket.left = min(BURST, bucket.left + (now - bucket.at) * RATE)
-            bucket.at = now
-            if bucket.left < 1.0:
-                raise Busy(f"node {node} sends too many requests", remedy="Try again soon")
-            bucket.left -= 1.0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 
 from fastapi import APIRouter, FastAPI, Security
 from fastapi.security import HTTPBearer
 
 import tenuto
+from tenuto.request_rate import UPLOADS_AT_ONCE, UPLOADS_PER_SECOND, RequestRate
 from tenuto.server import (
     checks,
     cluster,
@@ -95,6 +97,7 @@ def create_app(
     app.state.gate = gate or Gate(store, clock)
     app.state.assignments = Assignments(store)
     app.state.on_revoked = None
+    app.state.upload_rate = RequestRate(UPLOADS_PER_SECOND, UPLOADS_AT_ONCE, time.monotonic)
     app.state.glance = Glance(app.state.platform)
     app.state.pages = prometheus.Pages(app.state.platform, app.state.glance)
     errors.install(app)

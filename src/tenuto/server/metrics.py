@@ -43,6 +43,7 @@ def add_metrics(request: Request, here: Here, ref: Ref, told: MetricsIn) -> Want
     stream = Stream(_worker(job, told.worker), told.teller)
     token: Token = request.state.token
     if token.kind == NODE:
+        request.app.state.upload_rate.count(token.node)
         check_approved(token)
         request.app.state.assignments.check(token.node, stream.worker)
     wanted = here.files.steps.wanted(stream)
