@@ -81,6 +81,8 @@ class Report:
     """Free a moment ago."""
     memory: tuple[float | None, ...] = ()
     """The part of each slot's memory that is in use, from 0 to 1; None for a slot of which nobody can tell."""
+    problem: str = ""
+    """Why the supervisor can start no worker; empty if it can."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
