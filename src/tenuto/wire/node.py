@@ -68,6 +68,8 @@ class Welcome:
     """Seconds between two samples; 0 for none."""
     upload_every: float = 2.0
     """Seconds between two uploads of samples."""
+    inherit: str = ""
+    """Names of the supervisor's variables that workers inherit besides the usual ones, with blanks between them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

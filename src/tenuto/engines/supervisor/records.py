@@ -52,6 +52,8 @@ class State:
     dead_man: float | None = None
     spool_bytes: int = 256 << 20
     heartbeat: float = 2.0
+    inherit: str = ""
+    """Names of variables that workers inherit besides the usual ones (`worker_environment`)."""
     session: str = ""
     slots: tuple[Slot, ...] = ()
     """What the node had to offer when a supervisor last looked."""

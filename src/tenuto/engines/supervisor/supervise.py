@@ -33,7 +33,8 @@ from tenuto.engines.supervisor.sampling.sampling import Sampling
 from tenuto.engines.supervisor.server import Server
 from tenuto.engines.supervisor.upload import Uploads
 from tenuto.engines.supervisor.warm.pool import WarmPool, WarmSettings
-from tenuto.engines.supervisor.worker import Worker, inherited
+from tenuto.engines.supervisor.worker import Worker
+from tenuto.engines.supervisor.worker_environment import worker_variables
 from tenuto.errors import Conflict, TenutoError
 from tenuto.wire import env
 from tenuto.wire.node import Hello, Orders, Question, Welcome
@@ -68,7 +69,7 @@ class Supervisor:
         self._link = Link(server, hello, self._deliver)
         self._answering = Answering(server, hello, records.directory)
         self._uploads = Uploads(server, self._node, self.wake)
-        self._pool = WarmPool(inherited(), warm)
+        self._pool = WarmPool(worker_variables(os.environ, records.state.inherit), warm)
         self._crew = Crew(records, self._uploads, self._bell, self._pool)
         self._ports = FreePorts()
         self._sampling = Sampling(server, hello)
@@ -164,10 +165,14 @@ class Supervisor:
         self._sampling.heed(welcome)
         try:
             self._records.remember(
-                heartbeat=welcome.heartbeat, dead_man=welcome.dead_man, spool_bytes=welcome.spool_bytes
+                heartbeat=welcome.heartbeat,
+                dead_man=welcome.dead_man,
+                spool_bytes=welcome.spool_bytes,
+                inherit=welcome.inherit,
             )
         except OSError as error:
             log.warning("the server's settings cannot be kept: %s", error)
+        self._pool.use_variables(worker_variables(os.environ, self._records.state.inherit))
 
     def _obey(self, orders: Orders) -> None:
         """Take over what is wanted; remembered on disk first, so that no older order is obeyed after a restart."""
