@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -187,6 +189,38 @@ def test_files_of_a_job_that_was_deleted_meanwhile_are_removed_first(quota: Quot
 
     assert quota.server.logs.workers("gone") == []
     assert quota.printed(alive) == 50 * KIB
+
+
+def test_files_of_a_job_whose_record_cannot_be_read_count_as_those_of_one_that_runs(tmp_path: Path) -> None:
+    settings = replace(SETTINGS, retention=replace(QUOTAS, file_seconds=5000.0))
+    with a_server(tmp_path, settings) as server:
+        quota = Quota(server)
+        damaged = quota.attempt(quota.job("damaged"))
+        quota.prints(damaged, 5)
+        with closing(sqlite3.connect(tmp_path / "store.sqlite")) as connection, connection:
+            connection.execute("UPDATE jobs SET record = 'damaged' WHERE id = ?", (damaged.job,))
+
+        quota.service.run_round()
+
+        assert quota.printed(damaged) == 5 * KIB
+
+
+def test_the_newest_output_of_every_running_worker_stays_however_small_the_quota(tmp_path: Path) -> None:
+    quotas = replace(QUOTAS, log_bytes=1, record_bytes=1, events=1)
+    with a_server(tmp_path, replace(SETTINGS, retention=quotas)) as server:
+        quota = Quota(server)
+        workers = [quota.attempt(quota.job(f"job {number}")) for number in range(3)]
+        for worker in workers:
+            quota.prints(worker, 30)
+            quota.reports(worker, 30)
+
+        quota.service.run_round()
+
+        for worker in workers:
+            first, text = server.logs.tail(worker, 1, KIB)
+            assert (first + len(text), text[-2:]) == (30 * KIB, b"x\n")
+            assert [record["seq"] for record in quota.steps.read(Stream(worker))][-1] == 29
+        assert server.get("/events", last=True)["items"][-1]["kind"] == "retention"
 
 
 # records
