@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.security.route_walk import all_routes
 from tests.server.serving import NOW, Served, a_server
 
 from tenuto.model.event import Event
@@ -338,6 +339,25 @@ def test_old_events_go_by_their_age_and_future_ones_do_not_stop_that(tmp_path: P
 
         assert removed.events == 1401
         assert server.store.read(lambda tx: tx.oldest_event()) == 1402
+
+
+def test_every_view_of_a_job_answers_when_all_its_events_were_removed(quota: Quota) -> None:
+    job = quota.job("old")
+    quota.server.store.write(lambda tx: tx.add_event(Event(kind="node", at=NOW, actor="n", node="n")))
+    quota.server.store.write(lambda tx: tx.remove_events(1 << 40, 1000))
+    assert quota.events_of(job) == 0
+    paths = {
+        route.path.removeprefix("/api/v1").replace("{ref}", job)
+        for route in all_routes(quota.server.app)
+        if "GET" in (route.methods or ()) and "stream" not in route.path
+    }
+
+    answers = {
+        path: quota.server.http.get(path).status_code for path in paths if "{" not in path and path[:1] == "/"
+    }
+
+    assert f"/jobs/{job}/explain" in answers
+    assert [path for path, code in answers.items() if code == 500] == []
 
 
 # ages
