@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 WEBSOCKET_REFUSED = 4401
 """The close code of a websocket that is not allowed; below 5000 applications choose their own."""
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 CODES = {
     "broken_json": (400, "The body is no JSON."),
@@ -118,6 +119,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(TenutoError, _told)
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(HTTPException, _no_such_route)
+    app.add_exception_handler(UnicodeEncodeError, _half_a_character)
     describe = app.openapi
 
     def described() -> dict[str, Any]:
@@ -148,6 +150,23 @@ async def _not_valid(request: Request, error: Exception) -> JSONResponse:
             )
         )
     return error_response(invalid(_problems(request, error)))
+
+
+async def _half_a_character(request: Request, error: Exception) -> JSONResponse:
+    """Refuse a body with a lone surrogate, which JSON can hold and UTF-8 cannot.
+
+    Fields that take any text refuse it by name. In a field that takes a few words only, pydantic raises this error
+    instead of reporting it.
+    """
+    if request.method not in _METHODS_WITH_BODY:
+        raise error
+    return error_response(
+        Refused(
+            "half a character stands in the body (a lone surrogate)",
+            code="input_invalid",
+            remedy="Send UTF-8, and write characters beyond U+FFFF as whole pairs of escapes",
+        )
+    )
 
 
 def _problems(request: Request, error: RequestValidationError) -> list[Problem]:

@@ -31,6 +31,7 @@ from tenuto.store.logs import LogStore
 from tenuto.store.memory import MemoryStore
 from tenuto.store.steps import StepStore, Stream
 from tenuto.wire.spool import Spool
+from tenuto.wire.untrusted_files import UntrustedDirectory
 from tenuto.wire.worker import WORKER, WorkerId, WorkerOrder
 
 WORKER_1 = WorkerId("job", 1, WORKER, 0)
@@ -79,7 +80,7 @@ class Site:
 
     def restart(self) -> None:
         """As a supervisor that was killed and started again."""
-        self.upload = RecordUpload(WORKER_1, "worker", self.directory)
+        self.upload = RecordUpload(WORKER_1, "worker", UntrustedDirectory(self.directory))
 
     def tell(self, count: int, **fields: Any) -> None:
         for _ in range(count):

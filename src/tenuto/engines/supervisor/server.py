@@ -47,6 +47,11 @@ _CONNECT = 5.0
 class Away(Exception):
     """No answer, or one that says: later. It is asked again."""
 
+    def __init__(self, message: str, status: int | None = None) -> None:
+        self.status = status
+        """Of the answer, if the server gave one: then it may be this request that it cannot cope with."""
+        super().__init__(message)
+
 
 class SayHello(Exception):
     """The server does not know us (any more)."""
@@ -212,7 +217,7 @@ class Server:
             raise Refused(
                 Conflict(problem["message"], code=problem["code"], remedy=problem["remedy"]), status
             )
-        raise Away(f"{self._url} answered {status}: {problem['message']}")
+        raise Away(f"{self._url} answered {status}: {problem['message']}", status)
 
 
 def find_url(options: SupervisorOptions) -> str:

@@ -17,6 +17,7 @@ from tenuto.engines.supervisor.crews.notes import CrewNotes, Note
 from tenuto.engines.supervisor.crews.seats import Seat
 from tenuto.engines.supervisor.crews.watch import STUCK
 from tenuto.engines.supervisor.crews.words import Word, for_others
+from tenuto.engines.supervisor.isolation import Failures
 from tenuto.engines.supervisor.worker import Worker
 from tenuto.wire import membership as memberships
 from tenuto.wire.membership import Membership
@@ -57,6 +58,7 @@ class Crews:
         self._said: dict[str, object] = {}
         """The outline of what was said last about a job."""
         self._own: dict[str, dict[str, Seat]] = {}
+        self._failures: dict[str, Failures] = {}
         self._number = 0
         self._speak_at = 0.0
         self.look_at = math.inf
@@ -75,6 +77,7 @@ class Crews:
         for gone in self._jobs.keys() - {order.job for order in orders}:
             del self._jobs[gone]
             self._said.pop(gone, None)
+            self._failures.pop(gone, None)
             self._notes.forget(gone)
 
     def hear(self, word: Word, now: float) -> None:
@@ -100,7 +103,7 @@ class Crews:
         }
         self.look_at = math.inf
         for job in self._jobs.values():
-            self._advance(job, workers, now)
+            self._advance_alone(job, workers, now)
         if now >= self._speak_at:
             self._speak_at = now + _SPEAK
         if not all(job.leads for job in self._jobs.values()):
@@ -124,6 +127,21 @@ class Crews:
         for note in self._restored:
             self._jobs[note.order.job] = CrewJob.of(note, self._me.node, now)
         self._restored = []
+
+    def _advance_alone(self, job: CrewJob, workers: Mapping[str, Worker], now: float) -> None:
+        """Whatever goes wrong with one job, the others go on."""
+        failures = self._failures.setdefault(job.order.job, Failures(f"job {job.order.job}"))
+        if not failures.is_due(now):
+            self.look_at = min(self.look_at, failures.not_before)
+            return
+        try:
+            self._advance(job, workers, now)
+        except Exception as error:
+            log.exception("this is a fault of tenuto; other jobs go on")
+            failures.failed(f"its generations cannot be decided: {error}")
+            self.look_at = min(self.look_at, failures.not_before)
+        else:
+            failures.succeeded()
 
     def _advance(self, job: CrewJob, workers: Mapping[str, Worker], now: float) -> None:
         own, before = self._own[job.order.job], job.last
