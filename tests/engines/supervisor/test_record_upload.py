@@ -24,7 +24,9 @@ from tenuto.errors import Conflict, InputInvalid, NotFound, TenutoError
 from tenuto.model.event import Event
 from tenuto.model.job import Job, Progress
 from tenuto.server.app import create_app
-from tenuto.server.auth import NODE, digest_of
+from tenuto.server.assignments import Assignments
+from tenuto.server.auth import JOIN, Gate, digest_of
+from tenuto.server.node_credentials import NodeCredentials
 from tenuto.server.platform import Files
 from tenuto.store.base import EventQuery, Token
 from tenuto.store.logs import LogStore
@@ -233,13 +235,20 @@ class Platform(Desk):
     def __init__(self, directory: Path) -> None:
         super().__init__(some_settings())
         self.store = MemoryStore()
-        self.store.write(lambda tx: tx.add_token(Token(digest=digest_of(TOKEN), user="uzel", kind=NODE)))
+        self.store.write(lambda tx: tx.add_token(Token(digest=digest_of(TOKEN), user="uzel", kind=JOIN)))
         self.steps = StepStore(directory / "records", keep_bytes=1 << 20)
         self._files = Files(LogStore(directory / "logs", keep_bytes=1 << 20), self.steps)
 
     def make_app(self) -> FastAPI:
-        router = node_router(self.engine, self.logs, lambda token: token == TOKEN, self.settings)
-        return create_app(self.store, self._files, self.settings, time.time, [router])
+        gate = Gate(self.store)
+        credentials = NodeCredentials(
+            *(self.store, gate, Assignments(self.store, lambda node, worker: True)),
+            *(self.settings.nodes, time.time),
+        )
+        router = node_router(self.engine, self.logs, credentials, self.settings)
+        app = create_app(self.store, self._files, self.settings, time.time, [router], gate=gate)
+        app.state.assignments = credentials.assignments
+        return app
 
     def add_job(self, job: str) -> None:
         spec = a_spec(name="тренировка")

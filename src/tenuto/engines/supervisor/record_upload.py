@@ -20,13 +20,15 @@ MOST = 300
 """Records of one request; a chunk of a spool has more only if they are small."""
 GAP = "gap"
 """The code with which a server refuses records that come too early."""
+NOT_YOURS = "not_your_worker"
+"""The code with which a server refuses what concerns a worker that was never ordered on this node."""
 _TURN = 4
 """Batches of one stream before it is the next one's turn."""
 _MOST_LOOKS = 16
 """Chunks without a single record that are looked at before it is the next one's turn."""
 NEVER_WANTED = (400, 413, 422)
 """Answers after which a piece is left out at once: what it contains cannot be taken."""
-NOT_ALLOWED = (401,)
+NOT_ALLOWED = (401, 403)
 """Answers about the sender, not about what was sent: a token may have been exchanged."""
 MOST_REFUSALS = 8
 """Other refusals and failures of the server, each with a longer pause, after which one record or piece is left out."""
@@ -111,8 +113,8 @@ class RecordUpload:
         self._parts.drop_before(self._at)
 
     def _heed(self, server: Server, batch: Batch, refusal: Refused) -> None:
-        if refusal.status == 404:
-            self.done = True  # the job was deleted
+        if refusal.status == 404 or refusal.why.code == NOT_YOURS:
+            self.done = True  # the job was deleted, or this worker was never ordered here
         elif refusal.why.code == GAP:
             self._wanted = server.post_records(self._worker, self._teller, 0, (), skip=False)
             self._at, self._asked = 0, True

@@ -34,6 +34,7 @@ from tenuto.engines.supervisor.worker_files import WorkerFiles, take_lock
 from tenuto.errors import Conflict
 from tenuto.model.node import Slot
 from tenuto.wire.codec import encode
+from tenuto.wire.credential_file import erase_credential
 from tenuto.wire.worker import WorkerOrder
 
 WHO = "supervisor.json"
@@ -151,6 +152,7 @@ class Records:
             shutil.rmtree(part, ignore_errors=True)
         for name in ("state.json", "bell", "lock", WHO):
             (self.directory / name).unlink(missing_ok=True)
+        erase_credential(self.directory)
         remove_leftovers(str(self.directory))
         (self.directory / LEFT).touch(mode=0o600)
 

@@ -16,10 +16,17 @@ from tenuto.engines.supervisor.isolation import Failures
 from tenuto.engines.supervisor.link import Backoff
 from tenuto.engines.supervisor.news import TOLD, Echo
 from tenuto.engines.supervisor.parts import Parts
-from tenuto.engines.supervisor.record_upload import MOST_REFUSALS, NEVER_WANTED, NOT_ALLOWED, RecordUpload
+from tenuto.engines.supervisor.record_upload import (
+    MOST_REFUSALS,
+    NEVER_WANTED,
+    NOT_ALLOWED,
+    NOT_YOURS,
+    RecordUpload,
+)
 from tenuto.engines.supervisor.server import Away, Refused, SayHello, Server, Superseded
 from tenuto.engines.supervisor.worker_files import WorkerFiles
 from tenuto.wire.membership import STEPS
+from tenuto.wire.node import Hello
 from tenuto.wire.worker import WORKER, WorkerId, WorkerOrder
 
 log = logging.getLogger(__name__)
@@ -62,9 +69,10 @@ class _Upload:
 class Uploads:
     """All logs and records of the node. One thread of its own."""
 
-    def __init__(self, server: Server, node: str, wake: Callable[[], None]) -> None:
+    def __init__(self, server: Server, hello: Hello, wake: Callable[[], None]) -> None:
         self._server = server
-        self.node = node
+        self._hello = hello
+        self.node = hello.node
         self._wake = wake
         self._ended = threading.Event()
         self._changed = threading.Condition()
@@ -171,12 +179,18 @@ class Uploads:
                 upload.log_done = ended
                 return False
             self._send(upload, begin, data)
+            if upload.log_done:
+                return False
         return True
 
     def _send(self, upload: _Upload, begin: int, data: bytes) -> None:
         try:
-            wanted = self._server.put_log(self.node, upload.worker, begin, data)
+            wanted = self._server.put_log(self._hello, upload.worker, begin, data)
         except Refused as error:
+            if error.why.code == NOT_YOURS:
+                log.warning("the log of %s is given up: %s", upload.worker, error)
+                upload.log_done = True
+                return
             upload.refusals += error.status not in NOT_ALLOWED
             if error.status not in NEVER_WANTED and upload.refusals < MOST_REFUSALS:
                 raise Away(str(error), error.status) from None

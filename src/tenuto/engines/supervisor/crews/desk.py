@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from tenuto.engines.supervisor.crews.job import CrewJob
+from tenuto.engines.supervisor.crews.keys import PeerKeys
 from tenuto.engines.supervisor.crews.notes import CrewNotes, Note
 from tenuto.engines.supervisor.crews.seats import Seat
 from tenuto.engines.supervisor.crews.watch import STUCK
@@ -46,14 +47,21 @@ class Crews:
     """The jobs of this node that rescale in place."""
 
     def __init__(
-        self, notes: CrewNotes, hello: Hello, sender: Sender, evict: Callable[[Worker, float], None]
+        self,
+        notes: CrewNotes,
+        hello: Hello,
+        sender: Sender,
+        evict: Callable[[Worker, float], None],
+        keys: PeerKeys | None = None,
     ) -> None:
         self._notes = notes
         self._me = hello
         self._sender = sender
         self._evict = evict
+        self._keys = keys or PeerKeys()
         self._jobs: dict[str, CrewJob] = {}
         self._restored: list[Note] = notes.all()
+        self._keys.replace(note.order for note in self._restored)
         self._evicted: set[str] = set()
         self._said: dict[str, object] = {}
         """The outline of what was said last about a job."""
@@ -79,11 +87,14 @@ class Crews:
             self._said.pop(gone, None)
             self._failures.pop(gone, None)
             self._notes.forget(gone)
+        self._keys.replace(orders)
 
     def hear(self, word: Word, now: float) -> None:
         """Another node has spoken."""
         self._restore(now)
         job = self._jobs.get(word.job)
+        if job is not None and word.node not in job.others:
+            return  # a node that has nothing to do with the job
         if job is None or word.node == self._me.node:
             return  # it is over here; or our orders have yet to come, and then we are told again
         if job.hear(word, now):

@@ -1,8 +1,7 @@
-"""Hears the words of other supervisors, on a port of its own; who has not the nodes' token is not listened to."""
+"""Receives the messages of other supervisors, on a port of its own, if they have the secret of the job (`keys`)."""
 
 from __future__ import annotations
 
-import hmac
 import logging
 import socket
 import threading
@@ -10,24 +9,27 @@ from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import unquote
 
 from pydantic import ValidationError
 
-from tenuto.engines.supervisor.crews.words import MOST_BYTES, PATH, Word
+from tenuto.engines.supervisor.crews.keys import PeerKeys
+from tenuto.engines.supervisor.crews.peer_connections import MAX_CONNECTIONS, PeerConnection, PeerConnections
+from tenuto.engines.supervisor.crews.words import JOB_HEADER, MOST_BYTES, PATH, Word
 from tenuto.wire.codec import decode
 
 log = logging.getLogger(__name__)
-_PATIENCE = 5.0
-"""Seconds that somebody may take to say what he has to say."""
-_AT_ONCE = 64
-"""So many may speak at the same time; others are turned away, and come again."""
+MAX_THREADS = 4 * MAX_CONNECTIONS
+"""Open connections with and without a secret, and as many that were displaced and are about to end."""
+_WRITE_SECONDS = 5.0
+"""Time in which a peer must take its answer."""
 
 
 class Reception:
     """Listens until it is closed. What is said is handed to `deliver`, from other threads."""
 
-    def __init__(self, host: str, token: Callable[[], str], deliver: Callable[[Word], None]) -> None:
-        self._server = _Server(_listen(host), token, deliver)
+    def __init__(self, host: str, keys: PeerKeys, deliver: Callable[[Word], None]) -> None:
+        self._server = _Server(_listen(host), keys, deliver)
         port = self._server.socket.getsockname()[1]
         self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         threading.Thread(target=self._server.serve_forever, daemon=True, name="reception").start()
@@ -47,35 +49,51 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(
-        self, listening: socket.socket, token: Callable[[], str], deliver: Callable[[Word], None]
-    ) -> None:
+    def __init__(self, listening: socket.socket, keys: PeerKeys, deliver: Callable[[Word], None]) -> None:
         super().__init__(listening.getsockname()[:2], _Handler, bind_and_activate=False)
         self.socket.close()
         self.socket = listening
-        self.token = token
+        self.keys = keys
         self.deliver = deliver
-        self._room = threading.BoundedSemaphore(_AT_ONCE)
+        self.connections = PeerConnections()
+        self._thread_slots = threading.BoundedSemaphore(MAX_THREADS)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if self._room.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
+        if not self.connections.open(request, client_address[0]):
             self.shutdown_request(request)
+            return
+        self._thread_slots.acquire()  # those of displaced connections end at once, so it waits hardly ever
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self._thread_slots.release()
+            raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._room.release()
+            self._thread_slots.release()
+
+    def shutdown_request(self, request: Any) -> None:
+        """Forget the connection before its socket is closed, however it ends."""
+        self.connections.remove(request)
+        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Whoever hung up has our leave."""
+        """Do nothing about a peer that closed its connection: it comes again."""
 
 
 class _Handler(BaseHTTPRequestHandler):
-    timeout = _PATIENCE
+    timeout = _WRITE_SECONDS
     server: _Server
+
+    def setup(self) -> None:
+        """Limit the bytes and the whole time of reading; a timeout of the socket begins anew with each piece."""
+        super().setup()
+        self.rfile.close()
+        self.peer: PeerConnection = self.server.connections.of(self.request)
+        self.rfile = self.peer.stream
 
     def do_POST(self) -> None:
         """A word."""
@@ -84,8 +102,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def _answer(self) -> HTTPStatus:
-        said = self.headers.get("Authorization", "")
-        if not hmac.compare_digest(said.encode(), f"Bearer {self.server.token()}".encode()):
+        job = unquote(self.headers.get(JOB_HEADER, ""))
+        scheme, _, secret = self.headers.get("Authorization", "").partition(" ")
+        if scheme != "Bearer" or not self.server.keys.accepts(job, secret):
             return HTTPStatus.UNAUTHORIZED
         if self.path != PATH:
             return HTTPStatus.NOT_FOUND
@@ -94,10 +113,14 @@ class _Handler(BaseHTTPRequestHandler):
             return HTTPStatus.LENGTH_REQUIRED
         if int(length) > MOST_BYTES:
             return HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+        if not self.server.connections.authenticate(self.peer):
+            return HTTPStatus.SERVICE_UNAVAILABLE
         try:
-            word = decode(Word, self.rfile.read(int(length)))
+            word = decode(Word, self.peer.read_message(int(length)))
         except ValidationError:
             return HTTPStatus.UNPROCESSABLE_ENTITY
+        if word.job != job or not self.server.keys.has(job, word.node):
+            return HTTPStatus.FORBIDDEN
         self.server.deliver(word)
         return HTTPStatus.NO_CONTENT
 
