@@ -23,7 +23,7 @@ from pydantic import ValidationError
 
 from tenuto.client_connection import mark_authenticated
 from tenuto.engines.local import LocalEngine
-from tenuto.engines.node_limits import RequestRate, bounded, check_hello, check_name
+from tenuto.engines.node_limits import LAST_MOMENT, RequestRate, bounded, check_hello, check_name
 from tenuto.engines.questions import Questions
 from tenuto.errors import InputInvalid, NotAllowed, TenutoError, Told, Unreachable
 from tenuto.settings import Settings
@@ -66,8 +66,6 @@ TAKERS = 2
 """Uploads of samples that are taken in at a time: it is work for the processor, so more would not be faster."""
 MOST_WAITING = 200
 """Uploads of samples that may be under way."""
-LAST_MOMENT = 4e9
-"""Of a clock that may be wrong, but is one."""
 LARGEST = 1 << 63
 """Whole numbers of samples are smaller; larger ones could not be made floats by those who tell them on."""
 LONGEST_WAIT = 60.0
