@@ -20,9 +20,9 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from tenuto.client_connection import STATE_KEY
-from tenuto.server.connection_table import ConnectionTable
+from tenuto.connection_table import ConnectionTable, address_group
 from tenuto.server.errors import Refused, error_response
-from tenuto.server.proxies import UNIX_SOCKET, Network, address_group, is_proxy, proxy_networks
+from tenuto.server.proxies import UNIX_SOCKET, Network, is_proxy, proxy_networks
 from tenuto.server.refusal_log import RefusalLog
 from tenuto.settings import Serving
 
