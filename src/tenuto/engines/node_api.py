@@ -184,6 +184,7 @@ class _Desk:
             spool_bytes=settings.logs.spool_bytes,
             sample_every=settings.monitor.period if samples is not None else 0.0,
             upload_every=settings.monitor.upload,
+            inherit=settings.workers.inherit,
         )
 
     async def join(self, request: Request) -> Response:

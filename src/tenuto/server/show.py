@@ -293,6 +293,7 @@ def _shown_node(node: Node, there: _Occupants, cpu_jobs: int) -> NodeOut:
         name=node.name,
         number=node.number,
         state=str(node.state),
+        problem=node.problem,
         address=node.address,
         total=len(node.slots),
         used=len(there.holders.keys() | there.guests.keys()),
