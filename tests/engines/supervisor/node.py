@@ -196,6 +196,8 @@ class Node:
 
     def come_back(self) -> None:
         """Be there again after whatever happened, and listened to."""
+        if not (self.directory / "state.json").exists():
+            self.desk.engine.dismiss(NODE)  # as the platform does when it gives its own node a new credential
         if self.process is None or self.process.poll() is not None:
             self.start()
         self.desk.until(self.has_signed_in)
