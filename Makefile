@@ -79,10 +79,11 @@ format: $(VENV)/dev.stamp ## put the code into shape
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: $(VENV)/lab.stamp $(VENV)/torch.stamp ## how fast a replay is, how soon a server listens, what a step costs more
+bench: $(VENV)/lab.stamp $(VENV)/torch.stamp ## how fast a replay is, how soon a server listens, what a step and limits on clients cost more
 	$(BIN)/python benchmarks/replay.py
 	$(BIN)/python benchmarks/start_up.py
 	$(BIN)/python benchmarks/steps.py
+	$(BIN)/python benchmarks/http_limits.py
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) demo figures build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -23,11 +23,14 @@ def temporary_name(path: str, suffix: str = "") -> str:
 def replace_file(path: str, content: bytes, *, mode: int = 0o600, durable: bool = False) -> None:
     """Replace a file, or make it with these permissions; `durable` lets it survive a loss of power.
 
-    Raises OSError; the old file is then as it was.
+    The directory may be one that a worker can write to, so what stands in the way is moved or removed and never
+    opened: a pipe would block, a link would lead elsewhere. Raises OSError; the old file is then as it was.
     """
     temporary = temporary_name(path)
+    clear_away(temporary)
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        descriptor = os.open(temporary, flags, mode)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()
@@ -41,6 +44,16 @@ def replace_file(path: str, content: bytes, *, mode: int = 0o600, durable: bool 
         _flush_directory(os.path.dirname(path) or ".")
 
 
+def clear_away(path: str) -> None:
+    """Remove whatever has this name. A directory is only renamed, because deleting it may take long. Raises OSError."""
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return
+    except (IsADirectoryError, PermissionError):
+        os.rename(path, f"{path}.{os.urandom(4).hex()}.obstacle")
+
+
 def is_temporary(name: str) -> bool:
     """Whether a file of this name holds what has not taken its place yet, or never will."""
     return _writer_of(name) is not None
@@ -52,19 +65,24 @@ def remove_leftovers(directory: str, *, below: bool = False) -> int:
     Symbolic links are not followed. What cannot be read or deleted stays.
     """
     removed = 0
+    waiting = [directory]  # no recursion: directories can be nested more deeply than Python calls
+    while waiting:
+        for entry in _entries(waiting.pop()):
+            writer = _writer_of(entry.name)
+            is_directory = entry.is_dir(follow_symlinks=False)
+            if writer is not None and not _lives(writer):
+                removed += _remove(entry.path, is_directory=is_directory)
+            elif below and is_directory:
+                waiting.append(entry.path)
+    return removed
+
+
+def _entries(directory: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(directory) as entries:
-            found = list(entries)
+            return list(entries)
     except OSError:
-        return 0
-    for entry in found:
-        writer = _writer_of(entry.name)
-        is_directory = entry.is_dir(follow_symlinks=False)
-        if writer is not None and not _lives(writer):
-            removed += _remove(entry.path, is_directory=is_directory)
-        elif below and is_directory:
-            removed += remove_leftovers(entry.path, below=True)
-    return removed
+        return []
 
 
 def _writer_of(name: str) -> int | None:

@@ -46,6 +46,10 @@ class Nodes:
     """Directories that every node must see, with colons between them; `tenuto doctor --all-nodes` looks at them."""
     cpu_jobs: int = 1
     """Workers of jobs without GPUs that a node takes beside its slots; 0 for none."""
+    approval: bool = False
+    """Whether a node that joins waits until an operator approves it: `tenuto node approve`."""
+    credential_days: float = 30.0
+    """Days after which a node replaces its credential by a new one; 0 for never."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

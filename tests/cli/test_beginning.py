@@ -37,7 +37,7 @@ def test_a_first_start_makes_secrets_that_the_store_knows_by_digest_only(home: H
 
     assert begun.new_token is not None
     tokens = store.read(lambda tx: tx.tokens())
-    assert {token.kind for token in tokens} == {"user", "node"}
+    assert {token.kind for token in tokens} == {"user", "join"}
     assert digest_of(begun.new_token) in {token.digest for token in tokens}
     assert begun.new_token not in str(tokens)
 
@@ -100,7 +100,7 @@ def test_nodes_that_nobody_asks_for_are_drained_and_removed(home: Home, store: S
             tx.put_node(node)
 
     store.write(join)
-    keeper = Keeper([], WayIn(server_file=home.server, token_file=home.node_token))
+    keeper = Keeper([], WayIn(server_file=home.server, provide=lambda node, directory: None))
     household = Household(store, LocalEngine(), keeper, ["node-0"], {"node-1", "node-2", "node-9"})
     housekeeper = Housekeeper(household, end=Event().set)
     housekeeper.start()
@@ -117,7 +117,7 @@ def test_nodes_that_nobody_asks_for_are_drained_and_removed(home: Home, store: S
 
 def test_when_nothing_runs_any_more_down_ends_the_server(home: Home, store: Store) -> None:
     store.write(lambda tx: tx.set_meta("draining", True))
-    keeper = Keeper([], WayIn(server_file=home.server, token_file=home.node_token))
+    keeper = Keeper([], WayIn(server_file=home.server, provide=lambda node, directory: None))
     ended = Event()
     housekeeper = Housekeeper(Household(store, LocalEngine(), keeper, [], set()), end=ended.set)
 
@@ -133,7 +133,7 @@ def test_down_does_not_wait_for_a_node_of_this_machine_that_was_removed(
     store.write(lambda tx: tx.set_meta("draining", True))
     (tmp_path / LEFT).touch()
     removed = LocalNode(name="node-2", directory=tmp_path)
-    keeper = Keeper([removed], WayIn(server_file=home.server, token_file=home.node_token))
+    keeper = Keeper([removed], WayIn(server_file=home.server, provide=lambda node, directory: None))
     ended = Event()
     housekeeper = Housekeeper(Household(store, LocalEngine(), keeper, ["node-2"], set()), end=ended.set)
 

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -24,7 +25,17 @@ from tenuto.errors import InputInvalid
 from tenuto.model.job import Job
 from tenuto.model.node import NodeState
 from tenuto.model.phase import ENDED, Phase
-from tenuto.store.base import EventQuery, JobOrder, JobQuery, Keyed, Store, StoreUnavailable, Token, Tx
+from tenuto.store.base import (
+    EventQuery,
+    JobOrder,
+    JobQuery,
+    Keyed,
+    PageSession,
+    Store,
+    StoreUnavailable,
+    Token,
+    Tx,
+)
 
 HANG = 30.0
 """Seconds after which a test that waits for a thread gives up."""
@@ -665,6 +676,47 @@ class StoreContract:
         store.write(lambda tx: tx.add_token(replace(user, user="박")))
         assert [token.user for token in store.read(lambda tx: tx.tokens())] == ["n", "박"]
 
+    def test_a_token_comes_back_with_everything_that_is_known_of_it(self, store: Store) -> None:
+        whole = Token(
+            digest="d" * 64,
+            user="nodes",
+            kind="node",
+            created_at=1.5,
+            name="책상",
+            node="węzeł-1",
+            used_at=2.5,
+            revoked_at=3.5,
+            expires_at=4.5,
+            approved=False,
+            rotate=True,
+            replaces="e" * 64,
+            released=True,
+        )
+        store.write(lambda tx: tx.add_token(whole))
+        assert store.read(lambda tx: tx.token(whole.digest)) == whole
+        store.write(lambda tx: tx.remove_token(whole.digest))
+        assert store.read(lambda tx: tx.tokens()) == []
+
+    def test_a_page_session_ends_by_its_id_its_token_or_its_time(self, store: Store) -> None:
+        sessions = [
+            PageSession(id=f"s{n}", token="t1" if n < 2 else "t2", until=10.0 * n) for n in range(1, 5)
+        ]
+        store.write(together(*(partial(_add_session, session) for session in sessions)))
+
+        def left() -> list[str]:
+            return [s.id for s in sessions if store.read(lambda tx: tx.page_session(s.id)) == s]  # noqa: B023
+
+        assert left() == ["s1", "s2", "s3", "s4"]
+        store.write(lambda tx: tx.end_page_sessions(id="s3"))
+        assert left() == ["s1", "s2", "s4"]
+        store.write(lambda tx: tx.end_page_sessions(token="t1"))
+        assert left() == ["s2", "s4"]
+        store.write(lambda tx: tx.end_page_sessions(until=20.0))
+        assert left() == ["s4"]
+        store.write(lambda tx: tx.add_token(Token(digest="t2", user="u")))
+        store.write(lambda tx: tx.remove_token("t2"))
+        assert left() == []
+
     def test_an_idempotency_key_remembers_what_it_led_to(self, store: Store) -> None:
         keyed = Keyed(key="jinho:키 1", fingerprint="f" * 64, result="j1", at=1_700_000_000.75)
         assert store.read(lambda tx: tx.keyed(keyed.key)) is None
@@ -784,3 +836,7 @@ def everything(tx: Tx) -> list[Any]:
         tx.tokens(),
         tx.keyed("k"),
     ]
+
+
+def _add_session(session: PageSession, tx: Tx) -> None:
+    tx.add_page_session(session)

@@ -20,6 +20,8 @@ class FakeAsk:
 
     def __init__(self) -> None:
         self.texts: dict[WorkerId, str] = {}
+        self.first = 0
+        """Bytes of every text that were removed."""
 
     async def log_parts(self, job: str, **query: Any) -> LogsOut:
         parts = []
@@ -28,9 +30,10 @@ class FakeAsk:
                 continue
             if query.get("tail") is None:
                 offset, limit = query.get("offset") or 0, query.get("limit", 1 << 16)
+                offset = max(offset, self.first)
                 piece = text[offset : offset + limit]
             else:
-                lines = text.splitlines(keepends=True)
+                lines = text[self.first :].splitlines(keepends=True)
                 piece = "".join(lines[len(lines) - min(query["tail"], len(lines)) :])[
                     -query.get("limit", 1 << 16) :
                 ]
@@ -38,7 +41,7 @@ class FakeAsk:
             parts.append(
                 LogPart(
                     worker=str(worker), role=worker.role, rank=worker.rank, generation=worker.generation, node="a",
-                    offset=offset, next=offset + len(piece), text=piece, ended=False, exit_code=None,
+                    first=self.first, offset=offset, next=offset + len(piece), text=piece, ended=False, exit_code=None,
                 )
             )  # fmt: skip
         return LogsOut(job=job, generation=1, parts=parts)
@@ -50,6 +53,18 @@ def reader_of(ask: FakeAsk, only: WorkerId | None = None) -> LogReader:
 
 def lines(printed: Printed, search: str = "") -> list[str]:
     return [line for html in printed.blocks(search).values() for line in html.split("\n") if line]
+
+
+def test_a_log_whose_beginning_was_removed_says_so_at_the_beginning() -> None:
+    ask = FakeAsk()
+    ask.texts, ask.first = {FIRST: "removed\nkept\n"}, len("removed\n")
+    reader = reader_of(ask)
+
+    asyncio.run(reader.begin(1))
+
+    first, second = lines(reader.printed)
+    assert "no longer kept" in first
+    assert second == "kept"
 
 
 def test_a_progress_bar_is_one_line_that_is_rewritten() -> None:

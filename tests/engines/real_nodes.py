@@ -15,7 +15,8 @@ from typing import Any
 
 from tests.contracts.engine_contract import FIRST, HANG, SECOND
 from tests.engines import puppet
-from tests.engines.serving import TOKEN, KeptLogs, Server, an_app
+from tests.engines.authority import provide
+from tests.engines.serving import KeptLogs, Server, an_app
 from tests.engines.supervisor.crews import dancer
 
 from tenuto.engines.keeper import LEFT, WHO, Keeper, LocalNode, WayIn
@@ -41,8 +42,7 @@ class Machine:
     def __init__(self, home: Path) -> None:
         self.logs = KeptLogs()
         self.nodes = {name: home / name for name in (FIRST, SECOND)}
-        self._way_in = WayIn(server_file=home / "server.json", token_file=home / "token")
-        self._way_in.token_file.write_text(TOKEN)
+        self._way_in = WayIn(server_file=home / "server.json", provide=provide)
         self._serve()
         self.keeper = Keeper(
             [LocalNode(name=name, directory=at, slots=2) for name, at in self.nodes.items()], self._way_in

@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 import httpx
 import uvicorn
 from fastapi import FastAPI
+from tests.engines.authority import OpenAuthority, credential_of
 
 from tenuto.engines.local import LocalEngine
-from tenuto.engines.node_api import LogSink, SampleSink, node_router
+from tenuto.engines.node_api import LogSink, NodeAuthority, SampleSink, node_router
 from tenuto.engines.questions import Questions
 from tenuto.settings import Settings
 from tenuto.wire.codec import decode, encode
@@ -42,12 +43,13 @@ def an_app(
     settings: Settings | None = None,
     questions: Questions | None = None,
     samples: SampleSink | None = None,
+    authority: NodeAuthority | None = None,
 ) -> FastAPI:
-    """The protocol over the engine, for who has the token."""
+    """The protocol over the engine, for nodes that join with the token."""
     app = FastAPI()
     app.include_router(
         node_router(
-            *(engine, logs or KeptLogs(), lambda token: token == TOKEN, settings or Settings()),
+            *(engine, logs or KeptLogs(), authority or OpenAuthority(TOKEN), settings or Settings()),
             questions,
             samples,
         )
@@ -87,10 +89,11 @@ class Server:
 class Dialler:
     """A supervisor's half of the protocol, without a supervisor behind it."""
 
-    def __init__(self, url: str, *, token: str = TOKEN, protocol: str = PROTOCOL) -> None:
+    def __init__(self, url: str, *, node: str = "노드-0", token: str = "", protocol: str = PROTOCOL) -> None:
+        self._usual = {"node": node, "session": "s-1"}
         self.http = httpx.Client(
             base_url=url + PREFIX,
-            headers={"Authorization": f"Bearer {token}", HEADER: protocol},
+            headers={"Authorization": f"Bearer {token or credential_of(node)}", HEADER: protocol},
             timeout=30.0,
             trust_env=False,
         )
@@ -104,10 +107,10 @@ class Dialler:
         return self.read(self.post(path, value), answer)
 
     def orders(self, **query: Any) -> Orders:
-        return self.read(self.http.get("/orders", params=query), Orders)
+        return self.read(self.http.get("/orders", params=self._usual | query), Orders)
 
     def upload(self, worker: str, data: bytes, **query: Any) -> httpx.Response:
-        return self.http.put(f"/logs/{worker}", content=data, params=query)
+        return self.http.put(f"/logs/{worker}", content=data, params=self._usual | query)
 
     def read(self, response: httpx.Response, answer: type[T]) -> T:
         assert response.status_code == 200, response.text

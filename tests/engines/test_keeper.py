@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.engines.authority import provide
 from tests.engines.real_nodes import until
 
 from tenuto.engines import keeper
@@ -21,9 +22,8 @@ class Household:
     """A directory for supervisors that have no server to speak to, and what is needed to end them."""
 
     def __init__(self, home: Path) -> None:
-        (home / "token").write_text("unused")
         (home / "server.json").write_text('{"url": "http://127.0.0.1:9"}')
-        self.way_in = WayIn(server_file=home / "server.json", token_file=home / "token")
+        self.way_in = WayIn(server_file=home / "server.json", provide=provide)
         self.node = LocalNode(name="węzeł-0", directory=home / "węzeł-0", slots=1)
         self.keepers: list[Keeper] = []
 

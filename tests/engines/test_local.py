@@ -78,25 +78,25 @@ def test_a_nodes_orders_get_a_new_version_only_when_they_change() -> None:
     engine = an_engine()
     engine.hello(a_hello("other"))
     engine.want(1, [an_order(), an_order(an_id("other"), node="other")])
-    before = engine.orders("노드-0").version
+    before = engine.orders("노드-0", "s-1").version
 
     engine.want(1, [an_order(), an_order(an_id("another"), node="other")])
-    assert engine.orders("노드-0").version == before
+    assert engine.orders("노드-0", "s-1").version == before
 
     engine.want(1, [an_order(an_id(generation=2))])
-    assert engine.orders("노드-0").version > before
+    assert engine.orders("노드-0", "s-1").version > before
 
 
 def test_a_new_term_is_told_to_every_node_though_its_orders_stay_the_same() -> None:
     engine = an_engine()
     engine.want(1, [an_order()])
-    before = engine.orders("노드-0")
+    before = engine.orders("노드-0", "s-1")
     rings: list[str] = []
-    engine.on_orders("노드-0", lambda: rings.append("ring"))
+    engine.on_orders("노드-0", "s-1", lambda: rings.append("ring"))
 
     engine.want(2, [an_order()])
 
-    after = engine.orders("노드-0")
+    after = engine.orders("노드-0", "s-1")
     assert (after.term, after.workers) == (2, before.workers)
     assert after.version > before.version
     assert rings == ["ring"]
@@ -108,7 +108,7 @@ def test_only_nodes_whose_orders_changed_are_rung_for() -> None:
     engine.want(1, [])
     rings: list[str] = []
     for name in ("노드-0", "other"):
-        engine.on_orders(name, lambda name=name: rings.append(name))  # type: ignore[misc]
+        engine.on_orders(name, "s-1", lambda name=name: rings.append(name))  # type: ignore[misc]
 
     engine.want(1, [an_order()])
     engine.want(1, [an_order()])
@@ -124,15 +124,17 @@ def test_a_crew_is_told_to_all_its_nodes_and_a_change_of_it_is_a_new_version() -
     crew = CrewOrder(job="j-1", plan=1, members=(an_id(),), lead="노드-0", peers=here | there, hosts={})
 
     engine.want(1, [an_order()], [crew])
-    first = engine.orders("węzeł-1")
+    first = engine.orders("węzeł-1", "s-1")
     engine.want(1, [an_order()], [crew])
-    again = engine.orders("węzeł-1")
+    again = engine.orders("węzeł-1", "s-1")
     engine.want(1, [an_order()], [replace(crew, plan=2, members=())])
-    second = engine.orders("węzeł-1")
+    second = engine.orders("węzeł-1", "s-1")
 
     assert engine.observe().nodes["węzeł-1"].peer == "10.0.0.2:7"
-    assert (first.crews, first.workers) == ((crew,), ())
-    assert engine.orders("노드-0").crews == second.crews
+    [told] = first.crews
+    assert (replace(told, secret=""), first.workers) == (crew, ())
+    assert len(told.secret) == 64
+    assert engine.orders("노드-0", "s-1").crews == second.crews
     assert again.version == first.version < second.version
 
 
@@ -300,7 +302,7 @@ def test_a_session_nobody_has_heard_of_must_say_hello() -> None:
 def test_a_closed_engine_answers_nobody() -> None:
     engine = an_engine()
     rings: list[str] = []
-    engine.on_orders("노드-0", lambda: rings.append("ring"))
+    engine.on_orders("노드-0", "s-1", lambda: rings.append("ring"))
 
     engine.close()
 
@@ -308,7 +310,7 @@ def test_a_closed_engine_answers_nobody() -> None:
     for ask in (
         lambda: engine.hello(a_hello()),
         lambda: engine.report(a_report()),
-        lambda: engine.orders("노드-0"),
+        lambda: engine.orders("노드-0", "s-1"),
     ):
         with pytest.raises(Unreachable):
             ask()

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import TypeVar
 
 import httpx
 import pytest
-from fastapi import FastAPI
 from tests.engines.builders import an_id, an_order
 from tests.engines.serving import TOKEN, Dialler, KeptLogs, Server, an_app
 
 from tenuto.engines.local import LocalEngine
-from tenuto.engines.node_api import node_router
 from tenuto.model.node import Slot
+from tenuto.server.assignments import Assignments
+from tenuto.server.auth import JOIN, Gate, digest_of
+from tenuto.server.node_credentials import NodeCredentials
 from tenuto.settings import Nodes, Settings
-from tenuto.store.base import StoreUnavailable
-from tenuto.wire.node import LOG_CHUNK, Acknowledged, Hello, Orders, Report, Stored, Welcome
+from tenuto.store.base import Store, StoreUnavailable, Token, Tx
+from tenuto.store.memory import MemoryStore
+from tenuto.wire.node import LOG_CHUNK, PREFIX, Acknowledged, Hello, Orders, Report, Stored, Welcome
 from tenuto.wire.worker import ExitReason, WorkerSeen, WorkerState
 
+T = TypeVar("T")
 HELLO = Hello(
     node="노드-0", session="s-1", slots=(Slot(device="0", kind="A100"),), address="10.0.0.1", version="1"
 )
@@ -102,7 +107,7 @@ def test_a_node_speaks_only_for_its_own_workers(node: Dialler, engine: LocalEngi
 
 def test_a_server_that_does_not_know_a_node_asks_it_to_say_hello(node: Dialler) -> None:
     assert refusal(node.post("/report", NOTHING), 409) == "say_hello"
-    assert refusal(node.http.get("/orders", params={"node": "노드-0"}), 409) == "say_hello"
+    assert refusal(node.http.get("/orders", params={"node": "노드-0", "session": "s-1"}), 409) == "say_hello"
 
 
 def test_of_two_supervisors_with_one_name_the_later_is_listened_to(node: Dialler) -> None:
@@ -206,14 +211,16 @@ def test_an_earlier_supervisor_that_waits_for_orders_learns_that_it_is_supersede
 
 def test_output_goes_to_the_log_of_its_worker(node: Dialler, logs: KeptLogs) -> None:
     worker = an_id("zadanie", role="파라미터")
+    node.say("/hello", HELLO, Welcome)
 
-    assert node.read(node.upload(str(worker), b"hello ", node="n", offset=0), Stored).next == 6
-    assert node.read(node.upload(str(worker), b"world\n", node="n", offset=6), Stored).next == 12
-    assert node.read(node.upload(str(worker), b"lost", node="n", offset=99), Stored).next == 12
+    assert node.read(node.upload(str(worker), b"hello ", offset=0), Stored).next == 6
+    assert node.read(node.upload(str(worker), b"world\n", offset=6), Stored).next == 12
+    assert node.read(node.upload(str(worker), b"lost", offset=99), Stored).next == 12
     assert logs.logs == {worker: b"hello world\n"}
 
 
 def test_more_output_than_fits_one_upload_is_refused(node: Dialler, logs: KeptLogs) -> None:
+    node.say("/hello", HELLO, Welcome)
     assert node.upload(str(an_id()), b"x" * LOG_CHUNK, offset=0).status_code == 200
     assert refusal(node.upload(str(an_id("other")), b"x" * (LOG_CHUNK + 1), offset=0), 413) == "too_large"
     assert an_id("other") not in logs.logs
@@ -259,28 +266,42 @@ def test_a_question_for_orders_that_is_none_is_refused(node: Dialler, query: dic
 def test_fields_of_a_later_minor_version_are_left_aside(node: Dialler) -> None:
     body = b'{"node":"n","session":"s","slots":[],"address":"a","version":"2","mood":"good"}'
 
-    assert node.post("/hello", body).status_code == 200
+    with Dialler(str(node.http.base_url).removesuffix(f"{PREFIX}/"), node="n") as newer:
+        assert newer.post("/hello", body).status_code == 200
 
 
-def test_a_node_stays_in_touch_while_the_store_that_knows_its_token_is_away(server: Server) -> None:
-    engine, asked = LocalEngine(), list[str]()
-
-    def admit(token: str) -> bool:
-        asked.append(token)
-        if len(asked) > 1:
-            raise StoreUnavailable("baza danych jest daleko", remedy="Poczekaj")
-        return token == TOKEN
-
-    server.app = FastAPI()
-    server.app.include_router(node_router(engine, KeptLogs(), admit, SETTINGS))
-    with Dialler(server.url) as node:
+def test_a_node_stays_in_touch_while_the_store_that_knows_its_credential_is_away(server: Server) -> None:
+    engine, store = LocalEngine(), AwayStore()
+    credentials = some_credentials(store, engine)
+    secret = credentials.join(HELLO.node)
+    server.app = an_app(engine, settings=SETTINGS, authority=credentials)
+    with Dialler(server.url, token=secret) as node:
         node.say("/hello", HELLO, Welcome)
+        store.away = True
+        credentials.gate._seen = {key: replace(seen, at=0.0) for key, seen in credentials.gate._seen.items()}
         node.say("/report", NOTHING, Acknowledged)
         with Dialler(server.url, token="another") as stranger:
             assert refusal(stranger.post("/hello", HELLO), 503) == "store_unavailable"
 
     assert HELLO.node in engine.observe().nodes
-    assert asked == [TOKEN, "another"]
+
+
+class AwayStore(MemoryStore):
+    """A store that can be away."""
+
+    away = False
+
+    def read(self, look: Callable[[Tx], T]) -> T:
+        if self.away:
+            raise StoreUnavailable("baza danych jest daleko", remedy="Poczekaj")
+        return super().read(look)
+
+
+def some_credentials(store: Store, engine: LocalEngine) -> NodeCredentials:
+    """Real credentials over a store, with a token for joining."""
+    store.write(lambda tx: tx.add_token(Token(digest=digest_of(TOKEN), user="nodes", kind=JOIN)))
+    assignments = Assignments(store, engine.was_ordered)
+    return NodeCredentials(store, Gate(store), assignments, SETTINGS.nodes, time.time)
 
 
 @pytest.mark.parametrize(

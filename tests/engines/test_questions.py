@@ -47,7 +47,7 @@ def server(engine: LocalEngine, questions: Questions) -> Iterator[Server]:
 
 @pytest.fixture
 def node(server: Server) -> Iterator[Dialler]:
-    with Dialler(server.url) as dialler:
+    with Dialler(server.url, node=NODE) as dialler:
         dialler.say("/hello", HELLO, Welcome)
         yield dialler
 

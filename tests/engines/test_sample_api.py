@@ -85,7 +85,8 @@ def test_a_server_without_a_history_takes_samples_and_keeps_none(server: Server)
 
 
 def test_nobody_speaks_for_a_node_whom_the_server_does_not_know(node: Dialler, sink: Sink) -> None:
-    assert node.post("/samples", replace(TOLD, node="elsewhere")).json()["code"] == "say_hello"
+    assert node.post("/samples", replace(TOLD, node="elsewhere")).json()["code"] == "not_your_node"
+    assert node.post("/samples", replace(TOLD, session="")).json()["code"] == "say_hello"
     node.say("/hello", replace(HELLO, session="s-2"), Welcome)
     assert node.post("/samples", TOLD).json()["code"] == "superseded"
     assert sink.told == []

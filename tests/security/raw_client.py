@@ -32,6 +32,14 @@ class RawClient:
         with contextlib.suppress(OSError):
             self.socket.sendall(text.encode() if isinstance(text, str) else text)
 
+    def try_send(self, data: bytes) -> bool:
+        """Send bytes; False if the server has closed the connection, or takes none of them any more."""
+        try:
+            self.socket.sendall(data)
+        except OSError:
+            return False
+        return True
+
     def request(self, method: str, path: str, **headers: str) -> None:
         """Send a request without a body."""
         lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1"]

@@ -12,21 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.security.poison import HUGE, SURROGATE, nested
 from tests.server.serving import NOW, Served, a_form, a_server, error_in
 
 from tenuto.errors import InputInvalid
 from tenuto.wire.job_file import read_jobs
 from tenuto.wire.worker import WorkerId
-
-HUGE = 10**400
-SURROGATE = "\ud800"
-
-
-def nested(levels: int) -> Any:
-    value: Any = 1
-    for _ in range(levels):
-        value = [value]
-    return value
 
 
 def a_record(**fields: Any) -> dict[str, Any]:

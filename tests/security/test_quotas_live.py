@@ -31,7 +31,7 @@ def platform(tmp_path: Path) -> Iterator[Platform]:
 
 def test_a_flood_of_output_is_cut_while_the_newest_lines_stay(platform: Platform) -> None:
     with platform.client(patience=5.0) as client:
-        client.submit({"name": "flood", "run": ["python", "-c", FLOOD], "gpus": 1})
+        client.submit({"name": "flood", "run": ["python", "-c", FLOOD]})
 
         def cut() -> dict[str, Any] | None:
             parts = client.logs("flood", tail=1)["parts"]
@@ -44,7 +44,7 @@ def test_a_flood_of_output_is_cut_while_the_newest_lines_stay(platform: Platform
         assert not part["ended"]
 
         for _ in range(2 * EVENT_QUOTA):
-            client.submit({"name": "more", "run": ["true"], "gpus": 1})
+            client.submit({"name": "more", "run": ["true"]})
 
         def told() -> bool:
             rounds = client.events(kind="retention", last=True)["items"]

@@ -14,6 +14,7 @@ import pytest
 from fastapi import FastAPI, WebSocket
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message
+from tests.engines.authority import OpenAuthority
 from tests.security.route_walk import all_routes
 
 from tenuto.dashboard.house import House
@@ -51,7 +52,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
     settings, store = Settings(), MemoryStore()
     store.write(lambda tx: tx.add_token(Token(digest=digest_of(TOKEN), user="kim", kind=USER)))
     logs = LogStore(directory / "logs", 1 << 20)
-    nodes = node_router(LocalEngine(silence=15.0), logs, lambda _: False, settings)
+    nodes = node_router(LocalEngine(silence=15.0), logs, OpenAuthority("a token for joining"), settings)
     files = Files(logs, StepStore(directory / "records", 1 << 20))
     app = create_app(store, files, settings, lambda: 0.0, [nodes])
     app.router.default = House(Visitors(store, "a key", lambda: 0.0), Pages, app.router.default)

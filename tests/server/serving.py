@@ -28,7 +28,7 @@ from tenuto.store.open import open_store
 from tenuto.store.steps import StepStore
 
 TOKEN = "a-token-for-users"
-NODE_TOKEN = "a-token-for-nodes"
+NODE_TOKEN, NODE_NAME = "a-credential-of-a-node", "uzel"
 USER_NAME = "민준"
 NOW = 1_800_000_000.0
 EVERYTHING = 10_000
@@ -183,8 +183,12 @@ def a_server(
     store = open_store(f"sqlite:///{directory / 'store.sqlite'}")
     logs = LogStore(directory / "logs", settings.logs.keep_bytes)
     clock = Clock()
-    store.write(lambda tx: tx.add_token(Token(digest=digest_of(TOKEN), user=USER_NAME, kind=USER)))
-    store.write(lambda tx: tx.add_token(Token(digest=digest_of(NODE_TOKEN), user="uzel", kind=NODE)))
+    store.write(
+        lambda tx: tx.add_token(Token(digest=digest_of(TOKEN), user=USER_NAME, kind=USER, used_at=NOW))
+    )
+    store.write(
+        lambda tx: tx.add_token(Token(digest=digest_of(NODE_TOKEN), user="nodes", kind=NODE, node=NODE_NAME))
+    )
     files = Files(logs, StepStore(directory / "records", settings.metrics.keep_bytes))
     app = create_app(store, files, settings, clock)
     listening = socket.create_server(("127.0.0.1", 0))

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.server.serving import NODE_TOKEN, NOW, QUICK, Served, a_form, answered
+from tests.server.serving import NODE_NAME, NODE_TOKEN, NOW, QUICK, Served, a_form, answered
 
 from tenuto.model.job import Contract, Reply
 from tenuto.model.phase import Phase
@@ -109,10 +109,13 @@ def test_a_server_that_was_away_knows_where_it_was(job: Job) -> None:
 
 
 def test_supervisors_come_with_their_own_token_and_get_no_further(job: Job) -> None:
+    job.runs_on(NODE_NAME, "another")
+    others = {"worker": job.worker(1), "first": 0, "records": [a_step(0, 10)]}
     body = {"worker": job.worker(), "first": 0, "records": [a_step(0, 10)]}
     url = f"{job.server.url}/api/v1"
     with httpx.Client(headers={"Authorization": f"Bearer {NODE_TOKEN}"}, **QUICK) as node:
         assert answered(node.post(f"{url}{job.path}", json=body)) == {"next": 1}
+        assert node.post(f"{url}{job.path}", json=others).status_code == 403
         for method, path in (("GET", job.path), ("GET", "/jobs"), ("POST", "/jobs"), ("GET", "/x%0A/y")):
             assert node.request(method, f"{url}{path}", json=a_form()).status_code == 401
     with httpx.Client(**QUICK) as nobody:

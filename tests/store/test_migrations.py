@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from tests.store.records import a_job, adding
 import tenuto.store.migrations
 from tenuto.errors import InputInvalid
 from tenuto.model.phase import Phase
+from tenuto.store.base import Token
 from tenuto.store.migrate import HEAD
 from tenuto.store.open import open_store
 from tenuto.store.tables import metadata
@@ -83,6 +85,41 @@ def as_it_was_in_version_1(path: Path) -> None:
         connection.execute("DROP INDEX jobs_by_moment_of_end")
         connection.execute("ALTER TABLE jobs DROP COLUMN ended_at")
         connection.execute("UPDATE alembic_version SET version_num = '1'")
+        _without_credentials(connection)
+
+
+def _without_credentials(connection: sqlite3.Connection) -> None:
+    added = (
+        *(
+            "name",
+            "node",
+            "used_at",
+            "revoked_at",
+            "expires_at",
+            "approved",
+            "rotate",
+            "replaces",
+            "released",
+        ),
+    )
+    for column in added:
+        connection.execute(f"ALTER TABLE tokens DROP COLUMN {column}")
+    connection.execute("DROP TABLE page_sessions")
+
+
+def test_the_token_that_all_nodes_shared_becomes_the_one_with_which_nodes_join(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    shared, user = Token(digest="a" * 64, user="nodes", kind="node"), Token(digest="b" * 64, user="kim")
+    with closing(open_store(f"sqlite:///{path}")) as store:
+        store.write(lambda tx: tx.add_token(shared))
+        store.write(lambda tx: tx.add_token(user))
+    with closing(sqlite3.connect(path)) as connection, connection:
+        _without_credentials(connection)
+        connection.execute("UPDATE alembic_version SET version_num = '2'")
+
+    with closing(open_store(f"sqlite:///{path}")) as store:
+        assert store.read(lambda tx: tx.tokens()) == [replace(shared, kind="join"), user]
+    assert differences(f"sqlite:///{path}") == []
 
 
 def test_a_store_of_the_first_version_knows_its_past_in_order_afterwards(tmp_path: Path) -> None:

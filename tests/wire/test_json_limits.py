@@ -6,17 +6,10 @@ import json
 from typing import Any
 
 import pytest
+from tests.security.poison import nested
 
 from tenuto.wire.json_limits import MAX_DEPTH, MAX_INTEGER, MAX_VALUES, MIN_INTEGER, RECORD, check_json
 from tenuto.wire.quantities import Unusable
-
-
-def nested(levels: int) -> Any:
-    """A number inside so many lists."""
-    value: Any = 1
-    for _ in range(levels):
-        value = [value]
-    return value
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from tests.sdk.disk import room_for
 
 from tenuto.engines.supervisor.parts import Parts
 from tenuto.wire.spool import Spool
+from tenuto.wire.untrusted_files import UntrustedDirectory
 
 
 def line(number: int) -> bytes:
@@ -27,7 +28,7 @@ def test_the_supervisor_reads_parts_as_it_reads_logs(tmp_path: Path) -> None:
         assert spool.write(each)
 
     offset, read = 0, b""
-    parts = Parts(tmp_path / "steps")
+    parts = Parts(UntrustedDirectory(tmp_path / "steps"))
     while (piece := parts.read(offset))[1]:
         assert piece[0] == offset
         offset, read = piece[0] + len(piece[1]), read + piece[1]
@@ -54,7 +55,7 @@ def test_what_was_uploaded_makes_room(tmp_path: Path) -> None:
     spool = Spool(tmp_path / "steps", part=100, keep=400)
     for number in range(100):
         spool.write(line(number))
-        Parts(tmp_path / "steps").drop_before(number * len(line(0)))
+        Parts(UntrustedDirectory(tmp_path / "steps")).drop_before(number * len(line(0)))
 
     assert spool.lost == 0
 

@@ -12,7 +12,7 @@ from tenuto.cli.home import secret_in
 from tenuto.cli.local_nodes import local_nodes, local_shape, nodes_left_behind
 from tenuto.cli.plan import Plan
 from tenuto.engines.keeper import LocalNode
-from tenuto.server.auth import NODE, USER, digest_of
+from tenuto.server.auth import JOIN, USER, digest_of
 from tenuto.settings import Settings
 from tenuto.store.base import Store, Token, Tx
 
@@ -39,7 +39,7 @@ def begin(store: Store, plan: Plan) -> Beginning:
         if tx.meta("epoch") is None:
             tx.set_meta("epoch", now)
         _add_token(tx, Token(digest=digest_of(token), user=_user(), kind=USER, created_at=now))
-        _add_token(tx, Token(digest=digest_of(node_token), user="nodes", kind=NODE, created_at=now))
+        _add_token(tx, Token(digest=digest_of(node_token), user="nodes", kind=JOIN, created_at=now))
         tx.set_meta("draining", plan.draining)
         origins = plan.origins(tx.meta("scheduling"))
         settings, shape = _settings(tx, plan), local_shape(plan.local, tx.meta("local"))

@@ -22,11 +22,11 @@ from tenuto.cli.printing import LOOKS_AHEAD, console, print_facts, print_json, r
 from tenuto.cli.read_reply import job_of
 from tenuto.cli.submit import delete_earlier_logs
 from tenuto.cli.verdict import REFUSED, await_new_promise, await_verdict, print_verdict, refused
-from tenuto.errors import InputInvalid, Place, TenutoError
+from tenuto.errors import Conflict, InputInvalid, Place, TenutoError
 from tenuto.wire.job_file import in_local_zone, read_jobs
 
 if TYPE_CHECKING:
-    from tenuto.client.plain import Json
+    from tenuto.client.plain import Json, PlainClient
 
 UPDATE_EXAMPLES = (
     "Examples: tenuto update train --deadline +3h · tenuto update train --priority urgent -l team=vision · "
@@ -188,7 +188,7 @@ def delete(
 ) -> None:
     """Forget a job that has ended or never began. Its events stay."""
     with connect(server) as client:
-        found = client.job(job)
+        found = _to_delete(client, job)
         if not yes:
             _confirm(found, cascade)
         gone = client.delete(found["id"], cascade=cascade)
@@ -196,6 +196,16 @@ def delete(
         print_json(gone)
     else:
         console().print(f"Deleted {', '.join(gone['deleted'])}.", markup=False)
+
+
+def _to_delete(client: PlainClient, job: str) -> Json:
+    """The job as the server shows it; of one whose record cannot be read, what is known."""
+    try:
+        return client.job(job)
+    except Conflict as error:
+        if error.code != "unreadable":
+            raise
+        return {"id": job, "name": "a job that cannot be read", "state": "unreadable"}
 
 
 def _confirm(job: Json, cascade: bool) -> None:

@@ -6,6 +6,7 @@
     nodes/NAME/    the state of a supervisor            node-token    the secret with which nodes join
     lock           held while a server runs             metrics.db    the history of numbers
     page-key       signs sessions of the page           lab/          what was replayed on the page
+    peer-key       authenticates supervisors to each other, job by job
 
 Everything in it is its owner's alone. Files appear whole or not at all.
 """
@@ -79,6 +80,11 @@ class Home:
     def node_token(self) -> Path:
         """The secret with which nodes join."""
         return self.path / "node-token"
+
+    @property
+    def peer_key(self) -> Path:
+        """From which the secrets are derived with which supervisors of one job authenticate each other."""
+        return self.path / "peer-key"
 
     @property
     def page_key(self) -> Path:

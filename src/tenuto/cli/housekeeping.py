@@ -16,6 +16,7 @@ from tenuto.model.event import Event as Happening
 from tenuto.model.node import Node, NodeState
 from tenuto.model.phase import PLACED
 from tenuto.store.base import Store, StoreUnavailable, Tx
+from tenuto.store.credentials import release_credentials
 from tenuto.wire.worker import WorkerState
 
 log = logging.getLogger(__name__)
@@ -102,6 +103,7 @@ class Housekeeper:
                 tx.add_event(_told(node, NodeState.DRAINING.value))
             elif node.name not in busy:
                 tx.remove_node(node.name)
+                release_credentials(tx, node.name, time.time())
                 tx.add_event(_told(node, "removed"))
                 waiting.discard(node.name)
         return waiting

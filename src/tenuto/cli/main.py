@@ -157,6 +157,7 @@ COMMANDS = {
         epilog="EXAMPLES",
         summary="Open the page in a browser, logged in.",
     ),
+    "token": Later("tenuto.cli.token", "app", summary="List, create and revoke tokens."),
     "server": Later("tenuto.cli.server", "app", summary="Look at the server's own log."),
     "install-service": Later(
         "tenuto.cli.install_service",

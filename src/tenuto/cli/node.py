@@ -15,9 +15,10 @@ from tenuto.cli.connect import JsonOption, ServerOption, connect
 from tenuto.cli.home import Home, write_private
 from tenuto.cli.node_usage import NameArgument, gpustat, list_nodes, show_node
 from tenuto.cli.pairs import pairs
-from tenuto.cli.printing import console, print_json, say
+from tenuto.cli.printing import console, print_json, print_list, say, table_of
 from tenuto.client.whereabouts import TOKEN, checked_url, read_secret
 from tenuto.errors import InputInvalid, NotAllowed
+from tenuto.wire.credential_file import read_credential
 
 if TYPE_CHECKING:
     from tenuto.client.plain import Json
@@ -61,6 +62,52 @@ def remove(name: NameArgument, server: ServerOption = None, as_json: JsonOption 
         console().print(f"{name} is forgotten; its supervisor ends.", markup=False)
 
 
+@app.command(epilog="Example: tenuto node credentials --json")
+def credentials(server: ServerOption = None, as_json: JsonOption = False) -> None:
+    """List the credentials of nodes: which are in use, wait for approval, or were revoked."""
+    with connect(server) as client:
+        listed = client.credentials()
+    if as_json:
+        print_json(listed)
+        return
+    rows = (
+        (one["id"], one["node"], one["state"], one["created_at"], one["used_at"] or "never")
+        for one in listed["items"]
+    )
+    print_list(table_of(("id", "node", "state", "created", "last used"), rows))
+
+
+@app.command()
+def approve(name: NameArgument, server: ServerOption = None, as_json: JsonOption = False) -> None:
+    """Let a node take part that has joined and waits for approval (setting nodes.approval)."""
+    with connect(server) as client:
+        changed = client.approve_node(name)
+    _tell_credentials(changed, f"{name} is approved; its supervisor is let in within seconds.", as_json)
+
+
+@app.command()
+def rotate(name: NameArgument, server: ServerOption = None, as_json: JsonOption = False) -> None:
+    """Have a node replace its credential by a new one at its next report."""
+    with connect(server) as client:
+        changed = client.rotate_node(name)
+    _tell_credentials(changed, f"{name} replaces its credential at its next report.", as_json)
+
+
+@app.command()
+def revoke(name: NameArgument, server: ServerOption = None, as_json: JsonOption = False) -> None:
+    """Revoke a node's credential at once: the machine is not listened to before it joins again."""
+    with connect(server) as client:
+        changed = client.revoke_node(name)
+    _tell_credentials(changed, f"The credential of {name} is revoked.", as_json)
+
+
+def _tell_credentials(changed: Json, sentence: str, as_json: bool) -> None:
+    if as_json:
+        print_json(changed)
+    else:
+        console().print(sentence, markup=False)
+
+
 def _tell(node: Json, as_json: bool) -> None:
     if as_json:
         print_json(node)
@@ -77,12 +124,16 @@ def join(
     token: Annotated[
         str | None,
         typer.Option(
-            envvar=TOKEN, help="The node token. Others on this machine can read it here; better use a file."
+            envvar=TOKEN,
+            help="The token for joining. Others on this machine can read it here; better use a file.",
         ),
     ] = None,
     token_file: Annotated[
         Path | None,
-        typer.Option(help="A file with the node token: a copy of node-token in the server's home."),
+        typer.Option(
+            help="A file with the token for joining: a copy of node-token in the server's home. Not needed again "
+            "once the node has joined."
+        ),
     ] = None,
     name: Annotated[str | None, typer.Option(help="The node's name; else this machine's.")] = None,
     slots: Annotated[
@@ -107,12 +158,12 @@ def join(
     home = Home.named_by(os.environ)
     place = directory or home.path / "joined" / called
     labels = pairs(label or (), "--label")
-    secret = _secret(token, token_file)
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    joined = bool(read_credential(place))
+    secret = None if joined and not token else _secret(token, token_file)
     if secret is not None:
         token_file = place / "token"
         write_private(token_file, secret + "\n")
-    assert token_file is not None
     os.environ.pop(TOKEN, None)  # workers must not inherit it
 
     from tenuto.engines.supervisor.log_setup import log_to_stderr
@@ -127,7 +178,7 @@ def join(
             directory=place,
             node=called,
             server=server,
-            token_file=token_file.absolute(),
+            token_file=None if token_file is None else token_file.absolute(),
             slots=slots,
             address=address,
             labels=labels,
@@ -146,7 +197,7 @@ def _secret(token: str | None, token_file: Path | None) -> str | None:
         return None
     if not token:
         raise NotAllowed(
-            "a node needs a token",
+            "a node needs a token to join",
             remedy=f"Give --token-file, or put it into the environment variable {TOKEN}",
         )
     return token.strip()

@@ -53,6 +53,9 @@ def list_nodes(
     """List the nodes: what they are doing, how much of them jobs hold, and which."""
     with connect(server) as client:
         nodes = client.nodes()
+        waiting = (
+            [] if as_json else [c["node"] for c in client.credentials()["items"] if c["state"] == "pending"]
+        )
         while nodes["next"] and not as_json:
             page = client.nodes(cursor=nodes["next"])
             nodes = {"items": nodes["items"] + page["items"], "next": page["next"]}
@@ -62,7 +65,12 @@ def list_nodes(
     out = console()
     wide = wide or not out.is_terminal or out.width >= ENOUGH
     row = _wide_row if wide else _row
-    print_list(table_of(WIDE_COLUMNS if wide else COLUMNS, (row(node) for node in nodes["items"])))
+    rows = [row(node) for node in nodes["items"]]
+    columns = WIDE_COLUMNS if wide else COLUMNS
+    rows += [(name, "pending", *[UNKNOWN] * (len(columns) - 2)) for name in waiting]
+    print_list(table_of(columns, rows))
+    if waiting:
+        say(f"Let it take part with: tenuto node approve {waiting[0]}")
 
 
 def _row(node: Json) -> tuple[str, ...]:

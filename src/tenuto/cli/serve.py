@@ -42,9 +42,11 @@ from tenuto.engines.questions import Questions
 from tenuto.errors import Conflict
 from tenuto.monitor.prometheus.counts import Counts
 from tenuto.server.app import create_app
-from tenuto.server.auth import NODE, Gate
+from tenuto.server.assignments import Assignments
+from tenuto.server.auth import Gate
 from tenuto.server.census import Census
 from tenuto.server.http_protocol import ServerConfig
+from tenuto.server.node_credentials import NodeCredentials
 from tenuto.server.platform import Files
 from tenuto.store.base import Store
 from tenuto.store.logs import LogStore
@@ -94,10 +96,20 @@ class _Platform:
         self._beginning = beginning
         self._log = log_file(self._settings.logs, plan.home)
         self._listening = ListeningClock()
-        self._engine = LocalEngine(silence=self._settings.nodes.timeout, listened=self._listening.read)
+        self._engine = LocalEngine(
+            silence=self._settings.nodes.timeout,
+            listened=self._listening.read,
+            key=secret_in(plan.home.peer_key)[0].encode(),
+        )
         self._beats: asyncio.Task[None] | None = None
         home = plan.home
-        self._keeper = Keeper(beginning.local, WayIn(server_file=home.server, token_file=home.node_token))
+        self._gate = Gate(store)
+        self._credentials = NodeCredentials(
+            *(store, self._gate, Assignments(store, self._engine.was_ordered)),
+            *(self._settings.nodes, time.time),
+        )
+        way_in = WayIn(server_file=home.server, provide=self._credentials.provide)
+        self._keeper = Keeper(beginning.local, way_in)
         names = [node.name for node in beginning.local]
         self._monitoring = Monitoring(self._settings, home.path, store)
         self._counts = Counts()
@@ -171,21 +183,18 @@ class _Platform:
         return listening_socket(serving.host, serving.port, last.port if last else None)
 
     def _app(self) -> FastAPI:
-        home, gate = self._plan.home, Gate(self._store)
+        home = self._plan.home
         logs = LogStore(home.logs, self._settings.logs.keep_bytes)
         steps = StepStore(home.records, self._settings.metrics.keep_bytes)
 
-        def admit(secret: str) -> bool:
-            header = f"Bearer {secret}"
-            token = gate.remembered(header) or gate.known(header)
-            return token is not None and token.kind == NODE
-
         questions = Questions()
         watch = self._monitoring
-        router = node_router(self._engine, logs, admit, self._settings, questions, watch)
+        router = node_router(self._engine, logs, self._credentials, self._settings, questions, watch)
         files = Files(logs, steps, self._log, watch.series, watch.latest)
         visitors = Visitors(self._store, secret_in(home.page_key)[0], time.time)
-        app = create_app(self._store, files, self._settings, time.time, [router])
+        app = create_app(self._store, files, self._settings, time.time, [router], gate=self._gate)
+        app.state.assignments = self._credentials.assignments
+        app.state.on_revoked = self._engine.dismiss
         app.state.tickets = visitors.ticket_for
         self._house = House(visitors, lambda: self._site(app), app.router.default)
         app.router.default = self._house

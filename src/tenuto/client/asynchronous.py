@@ -265,6 +265,34 @@ class AsyncClient:
         """Forget a node without workers."""
         return (await self._one(wire.DeletedOut, ASKS.remove_node(node))).deleted
 
+    def credentials(self) -> AsyncIterator[wire.CredentialOut]:
+        """The credentials of nodes, oldest first."""
+        return self._all(wire.CredentialOut, lambda at: ASKS.credentials(limit=500, cursor=at))
+
+    async def approve_node(self, node: str) -> list[wire.CredentialOut]:
+        """Let a node take part that has joined and waits for approval."""
+        return (await self._one(wire.CredentialsOut, ASKS.approve_node(node))).items
+
+    async def rotate_node(self, node: str) -> list[wire.CredentialOut]:
+        """Have a node replace its credential."""
+        return (await self._one(wire.CredentialsOut, ASKS.rotate_node(node))).items
+
+    async def revoke_node(self, node: str) -> list[wire.CredentialOut]:
+        """Revoke a node's credential."""
+        return (await self._one(wire.CredentialsOut, ASKS.revoke_node(node))).items
+
+    def tokens(self) -> AsyncIterator[wire.TokenOut]:
+        """The tokens, oldest first, without their secrets."""
+        return self._all(wire.TokenOut, lambda at: ASKS.tokens(limit=500, cursor=at))
+
+    async def create_token(self, name: str = "", *, expires: float | None = None) -> wire.NewTokenOut:
+        """Create a token that ends after so many seconds; the answer holds its secret, this once."""
+        return await self._one(wire.NewTokenOut, ASKS.create_token(name, expires))
+
+    async def revoke_token(self, token: str, *, force: bool = False) -> wire.TokenOut:
+        """Revoke a token; with `force`, even the one that is used for it."""
+        return await self._one(wire.TokenOut, ASKS.revoke_token(token, force=force))
+
     async def policy(self) -> wire.PolicyOut:
         """The policy in force and its settings."""
         return await self._one(wire.PolicyOut, ASKS.policy())

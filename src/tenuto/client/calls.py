@@ -147,6 +147,35 @@ class Calls(ABC, Generic[R]):
         """Forget a node; its supervisor stops everything and ends."""
         return self._ask("DELETE", f"/nodes/{_part(node)}")
 
+    def credentials(self, **query: Any) -> R:
+        """One page of the credentials of nodes, oldest first."""
+        return self._get("/credentials", query)
+
+    def approve_node(self, node: str) -> R:
+        """Let a node take part that has joined and waits for approval."""
+        return self._ask("POST", f"/nodes/{_part(node)}/approve", again=True)
+
+    def rotate_node(self, node: str) -> R:
+        """Have a node replace its credential."""
+        return self._ask("POST", f"/nodes/{_part(node)}/rotate", again=True)
+
+    def revoke_node(self, node: str) -> R:
+        """Revoke a node's credential."""
+        return self._ask("POST", f"/nodes/{_part(node)}/revoke")
+
+    def tokens(self, **query: Any) -> R:
+        """One page of tokens, oldest first."""
+        return self._get("/tokens", query)
+
+    def create_token(self, name: str = "", expires: float | None = None) -> R:
+        """Create a token; the answer holds its secret, this once."""
+        return self._ask("POST", "/tokens", body={"name": name, "expires": expires})
+
+    def revoke_token(self, token: str, *, force: bool = False) -> R:
+        """Revoke a token; with `force`, even the one that is used for it."""
+        query = {"force": "true"} if force else {}
+        return self._ask("DELETE", f"/tokens/{_part(token)}", query=query)
+
     def policy(self) -> R:
         """The policy in force and its settings."""
         return self._get("/policy")

@@ -265,6 +265,34 @@ class Client:
         """Forget a node without workers."""
         return self._one(wire.DeletedOut, ASKS.remove_node(node)).deleted
 
+    def credentials(self) -> Iterator[wire.CredentialOut]:
+        """The credentials of nodes, oldest first."""
+        return self._all(wire.CredentialOut, lambda at: ASKS.credentials(limit=500, cursor=at))
+
+    def approve_node(self, node: str) -> list[wire.CredentialOut]:
+        """Let a node take part that has joined and waits for approval."""
+        return (self._one(wire.CredentialsOut, ASKS.approve_node(node))).items
+
+    def rotate_node(self, node: str) -> list[wire.CredentialOut]:
+        """Have a node replace its credential."""
+        return (self._one(wire.CredentialsOut, ASKS.rotate_node(node))).items
+
+    def revoke_node(self, node: str) -> list[wire.CredentialOut]:
+        """Revoke a node's credential."""
+        return (self._one(wire.CredentialsOut, ASKS.revoke_node(node))).items
+
+    def tokens(self) -> Iterator[wire.TokenOut]:
+        """The tokens, oldest first, without their secrets."""
+        return self._all(wire.TokenOut, lambda at: ASKS.tokens(limit=500, cursor=at))
+
+    def create_token(self, name: str = "", *, expires: float | None = None) -> wire.NewTokenOut:
+        """Create a token that ends after so many seconds; the answer holds its secret, this once."""
+        return self._one(wire.NewTokenOut, ASKS.create_token(name, expires))
+
+    def revoke_token(self, token: str, *, force: bool = False) -> wire.TokenOut:
+        """Revoke a token; with `force`, even the one that is used for it."""
+        return self._one(wire.TokenOut, ASKS.revoke_token(token, force=force))
+
     def policy(self) -> wire.PolicyOut:
         """The policy in force and its settings."""
         return self._one(wire.PolicyOut, ASKS.policy())

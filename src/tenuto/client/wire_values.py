@@ -35,11 +35,14 @@ from tenuto.wire.scaling import ScalingLogOut
 from tenuto.wire.series import NumbersOut, SubjectOut
 from tenuto.wire.shadows import ShadowsOut
 from tenuto.wire.timeline import TimelineOut
+from tenuto.wire.tokens import CredentialOut, CredentialsOut, NewTokenOut, TokenOut
 
 __all__ = [
     "AttemptOut",
     "ChecksOut",
     "ClusterOut",
+    "CredentialOut",
+    "CredentialsOut",
     "CurveOut",
     "DeletedOut",
     "DownOut",
@@ -54,6 +57,7 @@ __all__ = [
     "LogsOut",
     "MapOut",
     "MetricsOut",
+    "NewTokenOut",
     "NodeCheckOut",
     "NodeOut",
     "NodeSampleOut",
@@ -73,5 +77,6 @@ __all__ = [
     "SubjectOut",
     "TimeOut",
     "TimelineOut",
+    "TokenOut",
     "WhatIfOut",
 ]

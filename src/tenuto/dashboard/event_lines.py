@@ -9,7 +9,7 @@ from tenuto.dashboard.event_words import actor, reason, told
 from tenuto.dashboard.wording import job_path, link, moment, node_path, sentence
 from tenuto.wire.replies import EventOut
 
-_SOMEWHERE = frozenset({"worker", "loss", "hung"})
+_SOMEWHERE = frozenset({"worker", "loss", "hung", "problem"})
 """What happened to a job at one node; of other events of jobs it is only where they were told."""
 
 

@@ -31,7 +31,8 @@ _BY_AFTER: Mapping[str, Mapping[str, str]] = {
 }  # fmt: skip
 _BY_KIND: Mapping[str, str] = {
     "submitted": "was submitted", "checkpoint": "saved a checkpoint", "summary": "summed up its training",
-    "loss": "lost a worker", "hung": "stands still", "idle": "uses none of its GPUs", "busy": "uses its GPUs again",
+    "loss": "lost a worker", "hung": "stands still", "problem": "has files that cannot be used",
+    "idle": "uses none of its GPUs", "busy": "uses its GPUs again",
     "logs": "had its log deleted", "changed": "was changed", "deleted": "was deleted",
     "monitoring": "has a gap in its history", "shadows": "other policies decide along",
 }  # fmt: skip

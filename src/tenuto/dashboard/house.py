@@ -11,7 +11,7 @@ import html
 import logging
 import math
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import parse_qs, quote, urlsplit
@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tenuto.client_connection import mark_authenticated
 from tenuto.dashboard.visitors import SESSION, Visitors, comes_from_here
+from tenuto.store.base import StoreUnavailable
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +44,8 @@ PAGE_HEADERS = {
         "form-action 'self'; base-uri 'self'"
     ),
 }
+SOCKET_CHECK_SECONDS = 5.0
+"""How soon an open page notices that its session has ended."""
 _FOREIGN_ORIGIN = (
     "This request comes from another page. If this one is reached through a proxy with TLS, the setting "
     "serving.proxies must name the proxy's address, and the proxy must send X-Forwarded-Proto."
@@ -127,7 +130,26 @@ class House:
         mark_authenticated(scope)
         scope.setdefault("state", {})["visitor"] = token
         assert self._inside is not None
-        return await self._inside(scope, receive, send)
+        return await self._inside(scope, self._while_logged_in(scope, receive, send), send)
+
+    def _while_logged_in(self, scope: Scope, receive: Receive, send: Send) -> Receive:
+        """Receive until the session has ended: a page that stays open must not outlive it by more than a moment."""
+        loop = asyncio.get_running_loop()
+        checked = loop.time()
+
+        async def watched() -> Message:
+            nonlocal checked
+            message = await receive()
+            if message["type"] != "websocket.receive" or loop.time() < checked + SOCKET_CHECK_SECONDS:
+                return message
+            checked = loop.time()
+            with suppress(StoreUnavailable):  # it cannot be known now; later
+                if await run_in_threadpool(self._visitors.who, scope) is None:
+                    await send({"type": "websocket.close", "code": 4401})
+                    return {"type": "websocket.disconnect", "code": 4401}
+            return message
+
+        return watched
 
     async def _is_open(self) -> bool:
         """Wait until what is behind the door is loaded; false if that fails."""
@@ -150,6 +172,7 @@ class House:
         if path == "/logout":
             away = RedirectResponse("/login", 303)
             if request.method == "POST":
+                await run_in_threadpool(self._visitors.end, request.scope)
                 away.delete_cookie(self._visitors.cookie)
             return away
         if path == "/enter":

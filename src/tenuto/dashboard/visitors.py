@@ -1,7 +1,8 @@
 """Who looks at pages: a token opens a session, which the browser keeps as a signed cookie.
 
-A cookie holds the digest of the token and never the secret. It is signed with a key of the home, so that a session
-survives a restart of the server; it ends with its time, or when the token is not known any more.
+A cookie holds the id of a session and never the secret. It is signed with a key of the home, and the session is in the
+store: it survives a restart of the server, and ends with its time, when its browser logs out, or when its token is
+revoked or expires. A copy of the cookie ends with it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from starlette.types import Scope
 
 from tenuto.server.auth import USER, digest_of
 from tenuto.server.page import TICKET
-from tenuto.store.base import Store, Token
+from tenuto.store.base import PageSession, Store, Token, Tx
 
 SESSION = 30 * 86_400
 """Seconds for which a browser stays logged in."""
@@ -47,8 +48,7 @@ class Visitors:
 
     def session_for(self, secret: str) -> str | None:
         """A cookie for whoever knows the secret of a user; None for all others."""
-        digest = digest_of(secret)
-        return None if self._user(digest) is None else self._signer.dumps(digest)
+        return self._open(digest_of(secret))
 
     def ticket_for(self, token: Token) -> str:
         """Something that opens a session once, and soon: it may stand in an address."""
@@ -64,22 +64,53 @@ class Visitors:
         """A cookie for whoever has a ticket that was not used yet."""
         with self._lock:
             known = self._tickets.pop(digest_of(ticket), None)
-        if known is None or known.until < self._clock() or self._user(known.digest) is None:
+        if known is None or known.until < self._clock():
             return None
-        return self._signer.dumps(known.digest)
+        return self._open(known.digest)
 
     def who(self, scope: Scope) -> Token | None:
         """Whose session a request belongs to; asks the store."""
+        id_, now = self._session_of(scope), self._clock()
+
+        def look(tx: Tx) -> Token | None:
+            session = tx.page_session(id_)
+            return None if session is None or session.until <= now else _user(tx, session.token, now)
+
+        return self._store.read(look) if id_ else None
+
+    def end(self, scope: Scope) -> None:
+        """End the session of a request, for every browser that has its cookie."""
+        if id_ := self._session_of(scope):
+            self._store.write(lambda tx: tx.end_page_sessions(id=id_))
+
+    def _session_of(self, scope: Scope) -> str:
         written = _cookie(Headers(scope=scope).get("cookie", ""), self.cookie)
         try:
-            digest = self._signer.loads(written, max_age=SESSION)
+            id_ = self._signer.loads(written, max_age=SESSION)
         except BadSignature:
-            return None
-        return self._user(digest) if isinstance(digest, str) else None
+            return ""
+        return id_ if isinstance(id_, str) else ""
 
-    def _user(self, digest: str) -> Token | None:
-        token = self._store.read(lambda tx: tx.token(digest))
-        return token if token is not None and token.kind == USER else None
+    def _open(self, digest: str) -> str | None:
+        """A cookie for a new session of the user who has this token."""
+        id_, now = secrets.token_urlsafe(24), self._clock()
+
+        def act(tx: Tx) -> bool:
+            if _user(tx, digest, now) is None:
+                return False
+            tx.end_page_sessions(until=now)
+            tx.add_page_session(PageSession(id=id_, token=digest, until=now + SESSION))
+            return True
+
+        if self._store.read(lambda tx: _user(tx, digest, now)) is None:
+            return None  # without a write, however often somebody guesses
+        return self._signer.dumps(id_) if self._store.write(act) else None
+
+
+def _user(tx: Tx, digest: str, now: float) -> Token | None:
+    """The token of a user that is neither revoked nor expired."""
+    token = tx.token(digest)
+    return token if token is not None and token.kind == USER and token.is_live(now) else None
 
 
 _WEB_SCHEMES = {"ws": "http", "wss": "https"}

@@ -12,7 +12,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,7 +54,8 @@ class WayIn:
     """Where supervisors learn where the server is, and with what they are let in."""
 
     server_file: Path
-    token_file: Path
+    provide: Callable[[str, Path], None]
+    """Makes sure that a node has a valid credential in its supervisor's directory; called before each start."""
 
 
 @dataclass(slots=True)
@@ -74,6 +75,7 @@ class Keeper:
     """One supervisor for each of the nodes."""
 
     def __init__(self, nodes: Sequence[LocalNode], way_in: WayIn) -> None:
+        self._provide = way_in.provide
         self._watched = {node.name: _Watched(node, _command(node, way_in)) for node in nodes}
         self._enough = Event()
         self._thread = Thread(target=self._watch, name="keeper of supervisors", daemon=True)
@@ -83,6 +85,7 @@ class Keeper:
         for watched in self._watched.values():
             watched.node.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             (watched.node.directory / LEFT).unlink(missing_ok=True)
+            self._provide(watched.node.name, watched.node.directory)  # survivors read it when they say hello
             self._look_after(watched)
         self._thread.start()
 
@@ -123,6 +126,8 @@ class Keeper:
         if watched.process is not None or _has_left(watched):
             return
         if now >= watched.not_before:
+            watched.node.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._provide(watched.node.name, watched.node.directory)
             watched.process = _spawn(watched)
             watched.started = now
 
@@ -140,8 +145,6 @@ def _command(node: LocalNode, way_in: WayIn) -> tuple[str, ...]:
         node.name,
         "--server-file",
         str(way_in.server_file),
-        "--token-file",
-        str(way_in.token_file),
         *slots,
     )
 

@@ -7,8 +7,12 @@ again and tell everything anew, and until then their nodes are not in the pictur
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import os
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from threading import Lock
 from time import time
@@ -16,11 +20,13 @@ from time import time
 from tenuto.engines.base import NodeSeen, Observation, TermRefused
 from tenuto.engines.orders import Share, shares
 from tenuto.engines.rings import Rings
-from tenuto.errors import Conflict, Unreachable
+from tenuto.errors import Conflict, NotAllowed, Unreachable
 from tenuto.wire.node import Hello, Orders, Report
 from tenuto.wire.status import Stage
 from tenuto.wire.worker import CrewOrder, WorkerId, WorkerOrder, WorkerSeen, WorkerState
 
+_MOST_ORDERED = 100_000
+"""Workers of which is remembered on which node they were ordered; what is older is in the store."""
 _TRAINS = tuple(stage.name.lower() for stage in (Stage.TRAINING, Stage.MEETING, Stage.FINISHED))
 
 
@@ -42,6 +48,8 @@ class _Node:
     news: bool = True
     """Whether its next report tells something new, whatever it contains."""
     leaving: bool = False
+    dismissed: bool = False
+    """Whether its credential was revoked since it said hello."""
     orders: Rings = field(default_factory=Rings)
     """Rung when its orders have changed."""
 
@@ -69,11 +77,15 @@ class LocalEngine:
         *,
         silence: float = 15.0,
         listened: Callable[[], float] | None = None,
+        key: bytes | None = None,
     ) -> None:
         """`listened` reads the listening clock; without it, the engine counts as listening all the time."""
         self._clock = clock
         opened = clock()
         self._listened = listened or (lambda: clock() - opened)
+        self._key = key or os.urandom(32)
+        """From which the secrets follow with which the supervisors of a crew authenticate each other."""
+        self._ordered: OrderedDict[tuple[str, WorkerId], None] = OrderedDict()
         self._silence = silence
         """Seconds of listening after which a node counts as gone; here it matters only for nodes that were removed."""
         self._nodes: dict[str, _Node] = {}
@@ -106,17 +118,18 @@ class LocalEngine:
 
     def want(self, term: int, orders: Sequence[WorkerOrder], crews: Sequence[CrewOrder] = ()) -> None:
         """Keep the wish, and tell the nodes whose part of it has changed."""
-        wanted = shares(orders, crews)
+        wanted = shares(orders, [replace(crew, secret=self._secret(crew.job)) for crew in crews])
         with self._lock:
             if term < self._term:
                 raise TermRefused(f"term {term} is over; term {self._term} has begun")
             if term > self._term:
                 self._term, self._since = term, next(self._versions)
-                changed = set(self._nodes)
+                changed = self._nodes.keys() | wanted.keys()
             else:
                 names = wanted.keys() | self._wanted.keys()
                 changed = {name for name in names if wanted.get(name) != self._wanted.get(name)}
             self._wanted = wanted
+            self._remember(wanted, changed)
             rings = self._change(changed)
         for ring in rings:
             ring.ring()
@@ -170,7 +183,7 @@ class LocalEngine:
                 known.former.add(known.hello.session)
                 known.leaving = known.leaving and not self._has_left(known)
                 known.news = True
-            known.hello = hello
+            known.hello, known.dismissed = hello, False
             self._alive(known, now)
         known.orders.ring()  # so that the earlier one, if it waits, learns of it
 
@@ -193,7 +206,7 @@ class LocalEngine:
             self._news.ring()
         return version
 
-    def orders(self, name: str, session: str = "") -> Orders:
+    def orders(self, name: str, session: str) -> Orders:
         """What the node shall run. Of term 0, and to be obeyed by nobody, before the first wish."""
         with self._lock:
             node = self._speaking(name, session)
@@ -211,12 +224,37 @@ class LocalEngine:
         with self._lock:
             self._alive(self._speaking(name, session), self._clock())
 
-    def on_orders(self, name: str, ring: Callable[[], None]) -> Callable[[], None]:
+    def on_orders(self, name: str, session: str, ring: Callable[[], None]) -> Callable[[], None]:
         """Call `ring()` when the node's orders may have changed, from any thread; returns what ends it."""
         with self._lock:
-            return self._speaking(name, "").orders.add(ring)
+            return self._speaking(name, session).orders.add(ring)
+
+    def was_ordered(self, name: str, worker: WorkerId) -> bool:
+        """Whether this engine has ordered the worker on the node, as far as it remembers."""
+        with self._lock:
+            return (name, worker) in self._ordered
+
+    def dismiss(self, name: str) -> None:
+        """Listen to the node's supervisor no more, now that its credential is revoked; it counts as silent."""
+        with self._lock:
+            node = self._nodes.get(name)
+            if node is None:
+                return
+            node.dismissed = True
+        node.orders.ring()
 
     # inside, with the lock held
+
+    def _remember(self, wanted: dict[str, Share], changed: set[str]) -> None:
+        for name in changed:
+            for worker in wanted.get(name, Share()).workers:
+                self._ordered[name, worker] = None
+                self._ordered.move_to_end((name, worker))
+        while len(self._ordered) > max(_MOST_ORDERED, 2 * sum(len(s.workers) for s in wanted.values())):
+            self._ordered.popitem(last=False)
+
+    def _secret(self, job: str) -> str:
+        return hmac.new(self._key, job.encode(), hashlib.sha256).hexdigest()
 
     def _change(self, names: set[str]) -> list[Rings]:
         version = next(self._versions)
@@ -232,7 +270,11 @@ class LocalEngine:
         node = self._nodes.get(name)
         if node is not None and session in node.former:
             raise _superseded(name)
-        if node is None or session not in ("", node.hello.session):
+        if node is not None and node.dismissed:
+            raise NotAllowed(
+                f"the credential of node {name} was revoked", remedy="Let the machine join again"
+            )
+        if node is None or session != node.hello.session:
             raise Conflict(
                 f"this server has not heard of {name} yet", code="say_hello", remedy="Say hello first"
             )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from time import time
@@ -23,10 +23,10 @@ from pydantic import ValidationError
 
 from tenuto.client_connection import mark_authenticated
 from tenuto.engines.local import LocalEngine
+from tenuto.engines.node_limits import RequestRate, bounded, check_hello, check_name
 from tenuto.engines.questions import Questions
 from tenuto.errors import InputInvalid, NotAllowed, TenutoError, Told, Unreachable
 from tenuto.settings import Settings
-from tenuto.wire import fields
 from tenuto.wire.codec import decode, encode
 from tenuto.wire.node import (
     HEADER,
@@ -37,22 +37,27 @@ from tenuto.wire.node import (
     SAMPLES,
     TIME,
     Acknowledged,
+    Admitted,
     Answer,
     Hello,
+    Join,
+    Joined,
     Orders,
+    Renew,
     Report,
     Sampled,
     Samples,
     Stored,
     Welcome,
 )
-from tenuto.wire.quantities import Unusable
 from tenuto.wire.sample import NodeSample
 from tenuto.wire.worker import WorkerId
 
 log = logging.getLogger("tenuto.nodes")
 
 T = TypeVar("T")
+SMALL_BYTES = 4096
+"""Bytes of a body that holds hardly more than a name."""
 ANSWER_BYTES = 256 << 10
 """Bytes of the largest answer to a question."""
 LARGE_BODY_BYTES = 16 << 10
@@ -85,6 +90,40 @@ class SampleSink(Protocol):
         ...
 
 
+class NodeAuthority(Protocol):
+    """Knows which credential speaks for which node, and which workers were ordered there."""
+
+    def remembered(self, secret: str) -> Admitted | None:
+        """The node of a credential that was checked a moment ago; does not wait."""
+        ...
+
+    def admitted(self, secret: str) -> Admitted | None:
+        """The node of a credential; None if it is not one. Raises StoreUnavailable, NotAllowed."""
+        ...
+
+    def may_join(self, secret: str) -> bool:
+        """Whether this is the token for joining. Raises StoreUnavailable."""
+        ...
+
+    def join(self, node: str) -> str:
+        """Issue a credential for a new node. Raises Conflict, StoreUnavailable."""
+        ...
+
+    def renew(self, node: str, secret: str) -> str:
+        """Issue another credential for the node that has this one. Raises StoreUnavailable."""
+        ...
+
+    def was_assigned(self, node: str, worker: WorkerId) -> bool:
+        """Whether the worker was ordered on the node, now or earlier. Raises StoreUnavailable."""
+        ...
+
+
+class NotYours(NotAllowed):
+    """A node spoke for another node, or for a worker of another node."""
+
+    http_status = 403
+
+
 class ProtocolRefused(Told):
     """The supervisor speaks another version of the protocol."""
 
@@ -102,26 +141,29 @@ class TooLarge(Told):
 def node_router(
     engine: LocalEngine,
     logs: LogSink,
-    admit: Callable[[str], bool],
+    authority: NodeAuthority,
     settings: Settings,
     questions: Questions | None = None,
     samples: SampleSink | None = None,
 ) -> APIRouter:
-    """The routes; `admit` tells whether a token is one of a node's. Not part of the public API's description."""
+    """The routes; `authority` checks credentials. Not part of the public API's description."""
+    desk = _Desk(engine, logs, authority, settings, questions or Questions(), samples)
     router = APIRouter(
         prefix=PREFIX,
         route_class=_NodeRoute,
         include_in_schema=False,
-        dependencies=[Depends(_guard(admit))],
+        dependencies=[Depends(_check_protocol)],
     )
-    desk = _Desk(engine, logs, settings, questions or Questions(), samples)
-    router.post("/hello")(desk.hello)
-    router.post("/report")(desk.report)
-    router.get("/orders")(desk.orders)
-    router.put("/logs/{worker:path}")(desk.logs)
-    router.post("/samples")(desk.samples)
-    router.post("/answers")(desk.answers)
-    router.post("/probe")(desk.probe)
+    may_join, joined = [Depends(_check_join(authority))], [Depends(_check_credential(authority))]
+    router.post("/join", dependencies=may_join)(desk.join)
+    router.post("/renew", dependencies=joined)(desk.renew)
+    router.post("/hello", dependencies=joined)(desk.hello)
+    router.post("/report", dependencies=joined)(desk.report)
+    router.get("/orders", dependencies=joined)(desk.orders)
+    router.put("/logs/{worker:path}", dependencies=joined)(desk.logs)
+    router.post("/samples", dependencies=joined)(desk.samples)
+    router.post("/answers", dependencies=joined)(desk.answers)
+    router.post("/probe", dependencies=joined)(desk.probe)
     return router
 
 
@@ -132,6 +174,7 @@ class _Desk:
         self,
         engine: LocalEngine,
         logs: LogSink,
+        authority: NodeAuthority,
         settings: Settings,
         questions: Questions,
         samples: SampleSink | None,
@@ -139,6 +182,10 @@ class _Desk:
         self._engine = engine
         self._questions = questions
         self._logs = logs
+        self._authority = authority
+        self._rate = RequestRate()
+        self._strange: set[str] = set()
+        """Nodes that reported a worker which was never ordered there: said once of each."""
         self._samples = samples
         self._largest = settings.serving.max_body
         self._takers = asyncio.Semaphore(TAKERS)
@@ -151,38 +198,94 @@ class _Desk:
             upload_every=settings.monitor.upload,
         )
 
+    async def join(self, request: Request) -> Response:
+        """A machine becomes a node: it has the token for joining, and gets a credential of its own."""
+        join = _read(Join, await _body(request, SMALL_BYTES))
+        check_name(join.node)
+        credential = await run_in_threadpool(self._authority.join, join.node)
+        return _json(Joined(credential=credential))
+
+    async def renew(self, request: Request) -> Response:
+        """A node replaces its credential."""
+        renew = _read(Renew, await _body(request, SMALL_BYTES))
+        caller = self._checked(request, renew.node)
+        if caller.leave:
+            raise NotYours(
+                f"node {caller.node} was removed", code="not_your_node", remedy="Let it join again"
+            )
+        credential = await run_in_threadpool(self._authority.renew, caller.node, _secret(request))
+        return _json(Joined(credential=credential))
+
     async def hello(self, request: Request) -> Response:
         """A supervisor introduces itself."""
         hello = await _read_soon(Hello, await _body(request, self._largest))
-        _check_labels(hello)
+        caller = self._checked(request, hello.node)
+        check_hello(hello)
         self._engine.hello(hello)
+        if caller.leave:
+            self._engine.forget_node(hello.node)
         log.info(
             "its supervisor says hello from %s (tenuto %s)",
             *(hello.address, hello.version),
             extra={"actor": f"node:{hello.node}", "node": hello.node},
         )
-        return _json(self._welcome)
+        return _json(replace(self._welcome, renew=caller.renew and not caller.leave))
 
     async def report(self, request: Request) -> Response:
         """A supervisor tells all it sees."""
         report = await _read_soon(Report, await _body(request, self._largest))
-        # A node speaks for its own workers only, whatever it writes into them.
-        workers = tuple(
-            worker if worker.node == report.node else replace(worker, node=report.node)
-            for worker in report.workers
-        )
-        return _json(Acknowledged(version=self._engine.report(replace(report, workers=workers))))
+        caller = self._checked(request, report.node)
+        self._engine.heard(report.node, report.session)
+        report = await self._own_workers(bounded(report))
+        version = self._engine.report(report)
+        return _json(Acknowledged(version=version, renew=caller.renew and not caller.leave))
+
+    async def _own_workers(self, report: Report) -> Report:
+        """The report without workers that were never ordered on the node: nothing it says of them counts."""
+        new = [worker.id for worker in report.workers if not self._engine.was_ordered(report.node, worker.id)]
+        if not new:
+            return report
+        strange = await run_in_threadpool(self._not_assigned, report.node, new)
+        if not strange:
+            return report
+        if report.node not in self._strange:
+            self._strange.add(report.node)
+            log.warning(
+                "it reports %d workers that were never ordered there, such as %s; they are left out",
+                *(len(strange), str(min(strange))[:200]),
+                extra={"actor": f"node:{report.node}", "node": report.node},
+            )
+        workers = tuple(worker for worker in report.workers if worker.id not in strange)
+        return replace(report, workers=workers)
+
+    def _not_assigned(self, node: str, workers: Sequence[WorkerId]) -> set[WorkerId]:
+        return {worker for worker in workers if not self._authority.was_assigned(node, worker)}
+
+    def _checked(self, request: Request, node: str, *, counts: bool = True) -> Admitted:
+        """The caller, who must speak for this node and not too often; uploads are limited by their size instead."""
+        caller: Admitted = request.state.node
+        if node != caller.node:
+            raise NotYours(
+                f"this credential is that of node {caller.node}, not of {node[:100]!r}",
+                code="not_your_node",
+                remedy="Each node uses the credential in its own directory",
+            )
+        if counts:
+            self._rate.count(node)
+        return caller
 
     async def orders(
         self,
+        request: Request,
         node: str,
-        session: str = "",
+        session: str,
         term: int = 0,
         known: int = 0,
         asked: int | None = None,
         wait: Annotated[float, Query(ge=0)] = 20.0,
     ) -> Response:
         """Answer when there is something that the supervisor does not know, or when it has waited enough."""
+        self._checked(request, node)
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
 
         def ring() -> None:
@@ -195,7 +298,7 @@ class _Desk:
             return orders if question is None else replace(orders, question=question)
 
         with ExitStack() as listening:
-            listening.callback(self._engine.on_orders(node, ring))
+            listening.callback(self._engine.on_orders(node, session, ring))
             listening.callback(self._questions.on_question(ring))
             self._engine.heard(node, session)
             with suppress(TimeoutError):
@@ -206,9 +309,26 @@ class _Desk:
                     return _json(orders)
         return _json(look())
 
-    async def logs(self, request: Request, worker: str, offset: Annotated[int, Query(ge=0)]) -> Response:
+    async def logs(
+        self,
+        request: Request,
+        worker: str,
+        node: str,
+        session: str,
+        offset: Annotated[int, Query(ge=0, lt=LARGEST)],
+    ) -> Response:
         """Keep a piece of a worker's output."""
+        self._checked(request, node, counts=False)
         whose = _worker(worker)
+        self._engine.heard(node, session)
+        if not self._engine.was_ordered(node, whose) and not await run_in_threadpool(
+            self._authority.was_assigned, node, whose
+        ):
+            raise NotYours(
+                f"worker {str(whose)[:200]} was never ordered on node {node}",
+                code="not_your_worker",
+                remedy="A node keeps only logs of workers that it was told to start",
+            )
         data = await _body(request, LOG_CHUNK)
         return _json(Stored(next=await run_in_threadpool(self._logs.append, whose, offset, data)))
 
@@ -226,12 +346,13 @@ class _Desk:
         try:
             body = await _body(request, SAMPLES)
             async with self._takers:
-                return _json(await run_in_threadpool(self._take, self._samples, body))
+                told = await run_in_threadpool(_read, Samples, body)
+                self._checked(request, told.node, counts=False)
+                return _json(await run_in_threadpool(self._take, self._samples, told))
         finally:
             self._taking -= 1
 
-    def _take(self, sink: SampleSink, body: bytes) -> Sampled:
-        told = _read(Samples, body)
+    def _take(self, sink: SampleSink, told: Samples) -> Sampled:
         self._engine.heard(told.node, told.session)
         moments = [sample.at for sample in told.samples]
         moments += [moment for gap in told.gaps for moment in (gap.since, gap.until)]
@@ -244,6 +365,7 @@ class _Desk:
     async def answers(self, request: Request) -> Response:
         """A node says how it finds itself."""
         answer = await _read_soon(Answer, await _body(request, ANSWER_BYTES))
+        self._checked(request, answer.node)
         self._engine.heard(answer.node, answer.session)
         self._questions.answer(answer)
         return _json(Acknowledged(version=0))
@@ -278,35 +400,57 @@ class _NodeRoute(APIRoute):
         return told
 
 
-def _guard(admit: Callable[[str], bool]) -> Callable[[Request], Coroutine[Any, Any, None]]:
-    """What comes before every request: the version of the protocol, then the token.
+async def _check_protocol(request: Request) -> None:
+    spoken = request.headers.get(HEADER, "")
+    if spoken != PROTOCOL:
+        raise ProtocolRefused(
+            f"this server speaks version {PROTOCOL} of the node protocol, not {spoken[:20] or 'an unnamed one'}",
+            remedy="Install the same version of tenuto on the node as on the server",
+        )
 
-    A token that was let in once is let in again without asking: signs of life must not depend on a store that is
-    away for a while, or on threads that wait for it; else all nodes would count as lost afterwards.
-    """
-    admitted: set[str] = set()
+
+def _check_join(authority: NodeAuthority) -> Callable[[Request], Coroutine[Any, Any, None]]:
+    """What comes before a request to join: the token for joining, which is good for nothing else."""
 
     async def check(request: Request) -> None:
-        spoken = request.headers.get(HEADER, "")
-        if spoken != PROTOCOL:
-            raise ProtocolRefused(
-                f"this server speaks version {PROTOCOL} of the node protocol, not {spoken or 'an unnamed one'}",
-                remedy="Install the same version of tenuto on the node as on the server",
-            )
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        token = token.strip()
-        if scheme.lower() == "bearer" and token in admitted:
-            mark_authenticated(request.scope)
-            return
-        if scheme.lower() != "bearer" or not await run_in_threadpool(admit, token):
+        secret = _secret(request)
+        if not secret or not await run_in_threadpool(authority.may_join, secret):
             raise NotAllowed(
-                "the node token is missing or not known here",
-                remedy="Start the supervisor with the token that the server shows for nodes",
+                "this is not the token with which nodes join",
+                remedy="Start the supervisor with a copy of node-token from the server's home",
             )
-        admitted.add(token)
         mark_authenticated(request.scope)
 
     return check
+
+
+def _check_credential(authority: NodeAuthority) -> Callable[[Request], Coroutine[Any, Any, None]]:
+    """What comes before every request but that to join: the credential, which determines the node.
+
+    A credential that was checked a moment ago is not looked up again, and while the store is away those that were
+    checked before are accepted: signs of life must not depend on it, or all nodes would count as lost afterwards.
+    """
+
+    async def check(request: Request) -> None:
+        secret = _secret(request)
+        caller = authority.remembered(secret) if secret else None
+        if caller is None and secret:
+            caller = await run_in_threadpool(authority.admitted, secret)
+        if caller is None:
+            raise NotAllowed(
+                "the credential of the node is missing, unknown or revoked",
+                remedy="Let the machine join again: delete the file credential in the supervisor's directory, "
+                "and start it with a copy of node-token from the server's home",
+            )
+        mark_authenticated(request.scope)
+        request.state.node = caller
+
+    return check
+
+
+def _secret(request: Request) -> str:
+    scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" else ""
 
 
 async def _body(request: Request, largest: int) -> bytes:
@@ -331,14 +475,6 @@ def _read(kind: type[T], body: bytes) -> T:
         return decode(kind, body)
     except ValidationError as error:
         raise _invalid(error.errors()[0]) from error
-
-
-def _check_labels(hello: Hello) -> None:
-    """Labels of nodes are stored and shown like those of jobs, and have the same limits."""
-    try:
-        fields.labels(dict(hello.labels))
-    except Unusable as error:
-        raise InputInvalid(f"labels: {error.problem}", remedy=error.remedy, field="labels") from None
 
 
 def _worker(text: str) -> WorkerId:

@@ -11,10 +11,10 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from math import isfinite
 from statistics import median
 from typing import Any
 
+from tenuto.model.curve import is_usable_rate
 from tenuto.model.job import JobSpec
 
 CURVES = "curves"
@@ -84,7 +84,7 @@ def refined(stored: Stored, spec: JobSpec, kind: str, stretches: Iterable[Stretc
     sizes: dict[str, Any] = dict(entry.get("sizes", {}))
     at = float(entry.get("at", 0.0))
     for stretch in stretches:
-        if stretch.rate <= 0.0 or not isfinite(stretch.rate) or stretch.size <= 0:
+        if not is_usable_rate(stretch.rate) or stretch.size <= 0:
             continue
         known = sizes.get(str(stretch.size), {"count": 0, "rates": []})
         rates = [*known["rates"], float(f"{stretch.rate:.6g}")][-KEPT_RATES:]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, isfinite
+from math import ceil
 
 from tenuto.model.job import IN_PLACE
 
@@ -18,6 +18,8 @@ MOST_KEPT = 200
 ENOUGH = 5
 """Pauses before which nothing can be said about the next one."""
 QUANTILE, SAFETY = 0.9, 1.5
+MAX_PAUSE_MILLISECONDS = 3_600_000.0
+"""Longer ones are not remembered: workers report pauses, and one charge counts for all jobs."""
 LEAST = 0.5
 """Seconds that are charged at least: between two rescales lies a round, and workers must be told of it."""
 
@@ -34,7 +36,7 @@ class Charge:
 
 def with_pauses(stored: Stored, strategy: str, measured: Iterable[float]) -> dict[str, list[float]]:
     """The store's pauses with further ones, in milliseconds."""
-    fine = [round(pause, 3) for pause in measured if isfinite(pause) and pause >= 0.0]
+    fine = [round(pause, 3) for pause in measured if 0.0 <= pause <= MAX_PAUSE_MILLISECONDS]
     kept = [*stored.get(strategy, ()), *fine][-MOST_KEPT:]
     return {**{name: list(pauses) for name, pauses in stored.items()}, strategy: kept}
 

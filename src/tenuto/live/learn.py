@@ -21,6 +21,7 @@ from tenuto.forecast.measuring import plan_measuring
 from tenuto.forecast.profiles import with_profile
 from tenuto.forecast.rates import being_measured, next_to_measure
 from tenuto.live.change import Change
+from tenuto.model.curve import is_usable_rate
 from tenuto.model.job import Ending, Job
 from tenuto.model.phase import PLACED, Phase
 from tenuto.settings import Learning
@@ -115,7 +116,8 @@ def rate_of(track: Track, now: float, settings: Learning) -> float | None:
     long = track.steps > 0.0 and track.seconds >= settings.seconds
     over = track.running and now >= track.since + settings.patience
     if many or long or (over and track.steps > 0.0 and track.seconds > 0.0):
-        return track.steps / track.seconds
+        rate = track.steps / track.seconds
+        return rate if is_usable_rate(rate) else 0.0
     return 0.0 if over else None
 
 
@@ -216,7 +218,10 @@ class Learner:
         if told is None:
             return None
         many = told["steps"] >= self._settings.steps and told["seconds"] >= self._settings.least
-        return told["steps"] / told["seconds"] if many or told["seconds"] >= self._settings.seconds else None
+        if not many and told["seconds"] < self._settings.seconds:
+            return None
+        rate = told["steps"] / told["seconds"]
+        return rate if is_usable_rate(rate) else None
 
     def _waits_too_long(self, track: Track, now: float) -> bool:
         """Whether there is no room for the size to be measured."""

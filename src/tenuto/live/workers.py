@@ -21,6 +21,8 @@ SLOTS_TAKEN = frozenset({"workers_lost", "node_removed", "node_draining", "slots
 LONGEST_BACKOFF = 60.0
 REPORTS_EVERY = 5.0
 """Seconds between two anchors in the store that differ only in the step that was reported."""
+MAX_REPORTED = 1e15
+"""Steps and totals beyond it, or below 0, are not believed; a submission is held to the same limit."""
 
 
 def look_at_workers(change: Change, sight: Sight, start_cost: float) -> Change:
@@ -179,7 +181,7 @@ def believe(change: Change, present: Collection[WorkerSeen], *, at_once: bool = 
     total = job.total
     # A job counted in epochs says `{"step": 12, "epoch": 0.5}`.
     told = [worker.data.get("epoch") if job.spec.epochs else worker.step for worker in present]
-    step = max((one for one in told if one is not None), default=None)
+    step = max((one for one in told if one is not None and 0.0 <= one <= MAX_REPORTED), default=None)
     if step is None or not total or step == progress.step:
         return change
     if change.at - progress.as_of < REPORTS_EVERY and progress.step is not None and not at_once:
@@ -192,7 +194,9 @@ def _learn_total(change: Change, present: Collection[WorkerSeen]) -> Change:
     spec = change.job.spec
     if spec.steps is not None or spec.epochs is not None:
         return change
-    totals = [worker.data["total"] for worker in present if worker.data.get("total", 0.0) > 0.0]
+    totals = [
+        worker.data["total"] for worker in present if 0.0 < worker.data.get("total", 0.0) <= MAX_REPORTED
+    ]
     if not totals or max(totals) == change.job.reported_total:
         return change
     return change.put(reported_total=max(totals))

@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+MIN_RATE, MAX_RATE = 1e-9, 1e15
+"""Steps per second that a curve may hold: work divided by such a rate is always a finite number of seconds."""
+
+
+def is_usable_rate(rate: float) -> bool:
+    """Whether a round and a forecast can reckon with a rate; NaN and infinities are none."""
+    return MIN_RATE <= rate <= MAX_RATE
+
 
 @dataclass(frozen=True, slots=True)
 class Curve:

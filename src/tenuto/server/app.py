@@ -35,9 +35,11 @@ from tenuto.server import (
     shadows,
     stream,
     timeline,
+    tokens,
     whatif,
 )
 from tenuto.server import logs as log_pages
+from tenuto.server.assignments import Assignments
 from tenuto.server.auth import NODE, Gate
 from tenuto.server.desk import Desk
 from tenuto.server.doors import BodyLimit, KnownHost, LiveInstead, SafeHeaders
@@ -60,6 +62,7 @@ def create_app(
     settings: Settings,
     clock: Callable[[], float],
     routers: Iterable[APIRouter] = (),
+    gate: Gate | None = None,
 ) -> FastAPI:
     """The server; `routers` are mounted beside the API and check tokens themselves.
 
@@ -67,7 +70,9 @@ def create_app(
     `app.state.trouble` may be set to what tells `/healthz` in a sentence that something beside the server is not well,
     `app.state.shadows` to what tells how policies fare that decide along (`forecast.shadow.Shown`),
     `app.state.questions` to what passes questions on to nodes (`server.checks.Asked`), `app.state.origins` to where
-    settings come from, by their names, `app.state.tickets` to what makes tickets for the page (`server.page.Tickets`).
+    settings come from, by their names, `app.state.tickets` to what makes tickets for the page (`server.page.Tickets`),
+    `app.state.assignments` to what knows which workers are ordered on which node, `app.state.on_revoked` to what is
+    called with the name of a node whose credential was revoked.
     """
     app = FastAPI(
         title="tenuto",
@@ -87,7 +92,9 @@ def create_app(
     app.state.origins = {}
     app.state.tickets = None
     app.state.guests = Guests()
-    app.state.gate = Gate(store)
+    app.state.gate = gate or Gate(store, clock)
+    app.state.assignments = Assignments(store)
+    app.state.on_revoked = None
     app.state.glance = Glance(app.state.platform)
     app.state.pages = prometheus.Pages(app.state.platform, app.state.glance)
     errors.install(app)
@@ -123,6 +130,7 @@ def _add_routes(app: FastAPI, settings: Settings, access: RouteAccess) -> None:
         cluster_map,
         overview,
         page,
+        tokens,
     )
     questions = (dry_run, whatif, explain)
     for resource in (*about_jobs, *about_the_whole, *questions):

@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 WEBSOCKET_REFUSED = 4401
 """The close code of a websocket that is not allowed; below 5000 applications choose their own."""
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_METHODS_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 CODES = {
     "broken_json": (400, "The body is no JSON."),
@@ -33,6 +34,8 @@ CODES = {
         401,
         "There is no token, or it is not known here, or it is not for this part of the API.",
     ),
+    "not_your_worker": (403, "A node spoke for a worker that was never ordered there."),
+    "approval_pending": (403, "The node has joined and waits for an operator's approval."),
     "not_found": (404, "No job, node or page is called that."),
     "no_sample": (404, "Nothing was sampled of the node lately."),
     "wrong_method": (405, "The page exists; it takes other methods (header `Allow`)."),
@@ -56,6 +59,8 @@ CODES = {
     "not_enough_slots": (409, "There are not so many slots there."),
     "would_break_promises": (409, "Promises would be broken; `force` does it all the same."),
     "not_promisable": (409, "The new deadline cannot be promised; the message tells what can."),
+    "own_token": (409, "It is the token of this request; `force` revokes it all the same."),
+    "too_many_tokens": (409, "There are so many tokens that none is added."),
     "node_in_use": (409, "The node still has workers; drain it first."),
     "node_offline": (409, "The node is not heard of."),
     "too_large": (413, "The body is larger than the server takes."),
@@ -118,6 +123,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(TenutoError, _told)
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.add_exception_handler(HTTPException, _no_such_route)
+    app.add_exception_handler(UnicodeEncodeError, _half_a_character)
     describe = app.openapi
 
     def described() -> dict[str, Any]:
@@ -148,6 +154,23 @@ async def _not_valid(request: Request, error: Exception) -> JSONResponse:
             )
         )
     return error_response(invalid(_problems(request, error)))
+
+
+async def _half_a_character(request: Request, error: Exception) -> JSONResponse:
+    """Refuse a body with a lone surrogate, which JSON can hold and UTF-8 cannot.
+
+    Fields that take any text refuse it by name. In a field that takes a few words only, pydantic raises this error
+    instead of reporting it.
+    """
+    if request.method not in _METHODS_WITH_BODY:
+        raise error
+    return error_response(
+        Refused(
+            "half a character stands in the body (a lone surrogate)",
+            code="input_invalid",
+            remedy="Send UTF-8, and write characters beyond U+FFFF as whole pairs of escapes",
+        )
+    )
 
 
 def _problems(request: Request, error: RequestValidationError) -> list[Problem]:

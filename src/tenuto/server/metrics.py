@@ -6,20 +6,22 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from tenuto.errors import InputInvalid
 from tenuto.model.job import Job
+from tenuto.server.auth import NODE
 from tenuto.server.find import job_called
 from tenuto.server.jobs import Ref
 from tenuto.server.large_bodies import BodyRoute
+from tenuto.server.node_credentials import check_approved
 from tenuto.server.paging import Text
 from tenuto.server.platform import Here, Platform
 from tenuto.server.show import moment
 from tenuto.server.telling import node_of, note_events
 from tenuto.server.training_series import number
-from tenuto.store.base import Attempt
+from tenuto.store.base import Attempt, Token
 from tenuto.store.steps import WORKER_ITSELF, Record, Stream, too_early
 from tenuto.wire import records as kinds
 from tenuto.wire.asks import MetricsIn
@@ -35,10 +37,14 @@ MOST_AT_ONCE = 20_000
 
 
 @upload_router.post("/{ref}/metrics", response_model=WantedOut)
-def add_metrics(here: Here, ref: Ref, told: MetricsIn) -> WantedOut:
-    """Store what a worker tells, each record once and in order. Supervisors come with the token of nodes."""
+def add_metrics(request: Request, here: Here, ref: Ref, told: MetricsIn) -> WantedOut:
+    """Store what a worker tells, each record once and in order. A node's credential is for its own workers only."""
     job = here.store.read(lambda tx: job_called(tx, ref))
     stream = Stream(_worker(job, told.worker), told.teller)
+    token: Token = request.state.token
+    if token.kind == NODE:
+        check_approved(token)
+        request.app.state.assignments.check(token.node, stream.worker)
     wanted = here.files.steps.wanted(stream)
     new = [record for record in told.records if record["seq"] >= wanted]
     if new and new[0]["seq"] > wanted and not told.skip:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Request
 
 from tenuto.errors import Conflict, NotFound
 from tenuto.model.event import Event
@@ -18,6 +18,7 @@ from tenuto.server.show import shown_nodes
 from tenuto.server.usage import age_of, usage_of
 from tenuto.server.wishes import Asker
 from tenuto.store.base import Tx
+from tenuto.store.credentials import release_credentials
 from tenuto.wire.overview import NodeSampleOut
 from tenuto.wire.quantities import rfc3339
 from tenuto.wire.replies import DeletedOut, NodeOut, Page
@@ -126,9 +127,9 @@ def _reachable(node: Node) -> None:
 
 
 @router.delete("/{name}", response_model=DeletedOut)
-def remove_node(here: Here, who: Who, name: Name) -> DeletedOut:
+def remove_node(request: Request, here: Here, who: Who, name: Name) -> DeletedOut:
     """Forget a node without workers; its supervisor ends."""
-    asker = Asker(who, here.clock())
+    asker, released = Asker(who, here.clock()), list[str]()
 
     def act(tx: Tx) -> DeletedOut:
         if problem_of_node(tx, name) is not None:
@@ -149,11 +150,13 @@ def remove_node(here: Here, who: Who, name: Name) -> DeletedOut:
                 else "Wait until they have gone",
             )
         tx.remove_node(name)
+        released.extend(token.digest for token in release_credentials(tx, name, asker.now))
         tx.add_event(
             Event(kind="node", at=asker.now, actor=who, node=name, before=str(node.state), after="removed")
         )
         return DeletedOut(deleted=[name])
 
     gone = here.store.write(act)
+    request.app.state.gate.forget(*released)
     here.files.latest.forget(name)
     return gone

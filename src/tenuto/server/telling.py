@@ -121,6 +121,8 @@ def _sentence(record: Record) -> str:
             return str(record.get("sentence") or f"finished after {step} steps")
         case kinds.HUNG:
             return f"worker {record.get('worker', '')} has stood still for {_number(record.get('seconds')):.3g} s"
+        case kinds.PROBLEM:
+            return f"worker {record.get('worker', '')}: {record.get('problem') or 'its files cannot be used'}"
         case _:
             return f"worker {record.get('worker', '')} is gone ({record.get('reason') or 'no reason known'})"
 

@@ -110,14 +110,50 @@ class EventQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """Who may come in. Only a digest of the secret is kept."""
+    """A secret that authenticates a user or a node. Only a digest of the secret is kept."""
 
     digest: str
     """SHA-256 of the secret, in hex: secrets are 256 random bits, so a slow hash would add nothing."""
     user: str
     kind: str = "user"
-    """`user`, or `node` for supervisors."""
+    """`user`; `join` for the secret with which nodes join; `node` for the credential of one node."""
     created_at: float = 0.0
+    name: str = ""
+    """A label that its owner chose."""
+    node: str = ""
+    """The only node that a credential speaks for."""
+    used_at: float | None = None
+    """About when it was last used; written at most once an hour."""
+    revoked_at: float | None = None
+    expires_at: float | None = None
+    approved: bool = True
+    """False for the credential of a node that waits for an operator's approval."""
+    rotate: bool = False
+    """Whether the node is to replace this credential as soon as it can."""
+    replaces: str = ""
+    """The digest of the credential that ends when this one is first used; empty afterwards."""
+    released: bool = False
+    """Whether its node was removed: it then only tells the supervisor to leave, and the name is free."""
+
+    @property
+    def id(self) -> str:
+        """A short public name, for lists and for revoking."""
+        return self.digest[:12]
+
+    def is_live(self, now: float) -> bool:
+        """Whether it was neither revoked nor has expired at this moment (Unix seconds)."""
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageSession:
+    """A browser that is logged in. Removing it logs the browser out, whatever cookie was copied from it."""
+
+    id: str
+    token: str
+    """The digest of the token with which it was opened."""
+    until: float
+    """Unix seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,7 +313,23 @@ class Tx(Protocol):
         ...
 
     def add_token(self, token: Token) -> None:
-        """Let somebody in; replaces the token of the same digest."""
+        """Add a token; replaces the one of the same digest."""
+        ...
+
+    def remove_token(self, digest: str) -> None:
+        """Remove a token and its page sessions. No harm if there is none."""
+        ...
+
+    def page_session(self, id: str) -> PageSession | None:  # noqa: A002
+        """The session with this id; None if it has ended or never was."""
+        ...
+
+    def add_page_session(self, session: PageSession) -> None:
+        """Add a session; replaces the one of the same id."""
+        ...
+
+    def end_page_sessions(self, *, id: str = "", token: str = "", until: float = 0.0) -> None:  # noqa: A002
+        """End the session of this id, those opened with this token, and those whose time ended by `until`."""
         ...
 
     def keyed(self, key: str) -> Keyed | None:

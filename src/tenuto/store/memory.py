@@ -18,7 +18,7 @@ from tenuto.model.event import Event
 from tenuto.model.job import Job
 from tenuto.model.node import Node
 from tenuto.model.phase import ENDED, Phase
-from tenuto.store.base import Attempt, EventQuery, JobQuery, Keyed, StoreUnavailable, Token, Tx
+from tenuto.store.base import Attempt, EventQuery, JobQuery, Keyed, PageSession, StoreUnavailable, Token, Tx
 from tenuto.store.bell import Bell
 from tenuto.store.codec import EVENT, JOB, decode_meta, encode_meta
 from tenuto.store.matching import in_order, means_event, means_job
@@ -46,6 +46,7 @@ class _State:
     """As JSON text, so that nobody changes a value behind the store's back."""
     tokens: dict[str, Token] = field(default_factory=dict)
     keys: dict[str, Keyed] = field(default_factory=dict)
+    page_sessions: dict[str, PageSession] = field(default_factory=dict)
 
 
 class MemoryTx:
@@ -240,6 +241,22 @@ class MemoryTx:
 
     def add_token(self, token: Token) -> None:
         self._put(self._state.tokens, token.digest, token)
+
+    def remove_token(self, digest: str) -> None:
+        if digest in self._state.tokens:
+            self._drop(self._state.tokens, digest)
+            self.end_page_sessions(token=digest)
+
+    def page_session(self, id: str) -> PageSession | None:  # noqa: A002
+        return self._state.page_sessions.get(id)
+
+    def add_page_session(self, session: PageSession) -> None:
+        self._put(self._state.page_sessions, session.id, session)
+
+    def end_page_sessions(self, *, id: str = "", token: str = "", until: float = 0.0) -> None:  # noqa: A002
+        for session in list(self._state.page_sessions.values()):
+            if session.id == id or session.token == token or session.until <= until:
+                self._drop(self._state.page_sessions, session.id)
 
     def keyed(self, key: str) -> Keyed | None:
         return self._state.keys.get(key)

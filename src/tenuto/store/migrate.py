@@ -15,7 +15,7 @@ from tenuto.errors import InputInvalid
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-HEAD = "2"
+HEAD = "3"
 """The newest version in `migrations/versions`."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Select, Table
@@ -16,7 +16,7 @@ from tenuto.model.node import Node
 from tenuto.model.phase import Phase
 from tenuto.store import statements as sql
 from tenuto.store import tables
-from tenuto.store.base import Attempt, EventQuery, JobQuery, Keyed, Token
+from tenuto.store.base import Attempt, EventQuery, JobQuery, Keyed, PageSession, Token
 from tenuto.store.codec import (
     ATTEMPT,
     EVENT,
@@ -361,18 +361,30 @@ class SqlTx:
 
     def token(self, digest: str) -> Token | None:
         row = self._run(sql.TOKEN, {"wanted": digest}).fetchone()
-        return None if row is None else Token(digest=row[0], user=row[1], kind=row[2], created_at=row[3])
+        return None if row is None else _token(row)
 
     def tokens(self) -> list[Token]:
-        found = [
-            Token(digest=row[0], user=row[1], kind=row[2], created_at=row[3])
-            for row in self._run(sql.TOKENS).fetchall()
-        ]
+        found = [_token(row) for row in self._run(sql.TOKENS).fetchall()]
         return sorted(found, key=lambda token: (token.created_at, token.digest))
 
     def add_token(self, token: Token) -> None:
-        row = {"user_name": token.user, "kind": token.kind, "created_at": token.created_at}
-        self._put(tables.tokens, {"digest": token.digest} | row)
+        row = asdict(token)
+        self._put(tables.tokens, {"user_name": row.pop("user")} | row)
+
+    def remove_token(self, digest: str) -> None:
+        if self.token(digest) is not None:
+            self._change(sql.REMOVE_TOKEN, {"wanted": digest})
+            self.end_page_sessions(token=digest)
+
+    def page_session(self, id: str) -> PageSession | None:  # noqa: A002
+        row = self._run(sql.PAGE_SESSION, {"wanted": id}).fetchone()
+        return None if row is None else PageSession(id=row[0], token=row[1], until=row[2])
+
+    def add_page_session(self, session: PageSession) -> None:
+        self._put(tables.page_sessions, asdict(session))
+
+    def end_page_sessions(self, *, id: str = "", token: str = "", until: float = 0.0) -> None:  # noqa: A002
+        self._change(sql.END_PAGE_SESSIONS, {"id_": id, "token_": token, "until_": until})
 
     def keyed(self, key: str) -> Keyed | None:
         row = self._run(sql.KEYED, {"wanted": key}).fetchone()
@@ -389,6 +401,39 @@ class SqlTx:
     def remove_keys(self, keys: Sequence[str], before: float) -> int:
         known = [keyed for key in keys if (keyed := self.keyed(key)) is not None and keyed.at < before]
         return sum(self._change(sql.REMOVE_KEY, {"wanted": keyed.key, "before": before}) for keyed in known)
+
+
+def _token(row: Sequence[Any]) -> Token:
+    (
+        digest,
+        user,
+        kind,
+        created_at,
+        name,
+        node,
+        used,
+        revoked,
+        expires,
+        approved,
+        rotate,
+        replaces,
+        released,
+    ) = row
+    return Token(
+        digest=digest,
+        user=user,
+        kind=kind,
+        created_at=created_at,
+        name=name,
+        node=node,
+        used_at=used,
+        revoked_at=revoked,
+        expires_at=expires,
+        approved=bool(approved),
+        rotate=bool(rotate),
+        replaces=replaces,
+        released=bool(released),
+    )
 
 
 def _unreadable(table: Table, row: Row, problem: str) -> UnreadableRecord:

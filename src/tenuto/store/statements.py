@@ -81,6 +81,15 @@ REMOVE_EVENTS_OF_JOB = delete(tables.events).where(_events.id.in_(OLD_EVENTS_OF_
 META = select(tables.meta.c.value).where(tables.meta.c.key == _wanted)
 REMOVE_META = delete(tables.meta).where(tables.meta.c.key == _wanted)
 TOKENS = select(tables.tokens)
+REMOVE_TOKEN = delete(tables.tokens).where(tables.tokens.c.digest == _wanted)
+PAGE_SESSION = select(tables.page_sessions).where(tables.page_sessions.c.id == _wanted)
+END_PAGE_SESSIONS = delete(tables.page_sessions).where(
+    or_(
+        tables.page_sessions.c.id == bindparam("id_"),
+        tables.page_sessions.c.token == bindparam("token_"),
+        tables.page_sessions.c.until <= bindparam("until_"),
+    )
+)
 TOKEN = TOKENS.where(tables.tokens.c.digest == _wanted)
 _keys = tables.idempotency_keys.c
 KEYED = select(tables.idempotency_keys).where(_keys.key == _wanted)
@@ -111,6 +120,7 @@ _PUT = (
     tables.nodes,
     tables.meta,
     tables.tokens,
+    tables.page_sessions,
     tables.idempotency_keys,
 )
 

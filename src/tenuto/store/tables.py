@@ -5,7 +5,20 @@ What is written here must be what `migrations/` builds; a test compares them.
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, MetaData, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    false,
+    text,
+    true,
+)
 
 metadata = MetaData()
 
@@ -115,6 +128,23 @@ tokens = Table(
     Column("user_name", Text, nullable=False),
     Column("kind", Text, nullable=False),
     Column("created_at", Float(53), nullable=False),
+    Column("name", Text, nullable=False, server_default=text("''")),
+    Column("node", Text, nullable=False, server_default=text("''")),
+    Column("used_at", Float(53)),
+    Column("revoked_at", Float(53)),
+    Column("expires_at", Float(53)),
+    Column("approved", Boolean, nullable=False, server_default=true()),
+    Column("rotate", Boolean, nullable=False, server_default=false()),
+    Column("replaces", Text, nullable=False, server_default=text("''")),
+    Column("released", Boolean, nullable=False, server_default=false()),
+)
+
+page_sessions = Table(
+    "page_sessions",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("token", Text, nullable=False),
+    Column("until", Float(53), nullable=False),
 )
 
 idempotency_keys = Table(

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from tenuto.model.curve import MAX_RATE, MIN_RATE, is_usable_rate
 from tenuto.model.job import Condition
 from tenuto.suggest import did_you_mean
 from tenuto.wire import env, quantities
@@ -179,10 +180,10 @@ def curve(written: object) -> object:
             raise Unusable(
                 f"the speed {_shown(rate)} at {size} workers is no number", "Give steps per second"
             )
-        if not 0 < rate <= MOST_NUMBER:
+        if not is_usable_rate(rate):
             raise Unusable(
                 f"the speed {_shown(rate)} at {size} workers is out of range",
-                f"Give steps per second, above 0 and at most {MOST_NUMBER:g}",
+                f"Give steps per second, from {MIN_RATE:g} to {MAX_RATE:g}",
             )
         rates[int(size)] = float(rate)
     if not rates:

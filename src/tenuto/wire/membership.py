@@ -26,11 +26,14 @@ from pathlib import Path
 from typing import Any
 
 from tenuto.atomic_file import replace_file
+from tenuto.wire.untrusted_files import UntrustedDirectory
 
 FILE = "membership.json"
 STATUS = "status"
 STEPS = "steps"
 STACK = "stack"
+_MOST_BYTES = 16 << 20
+"""A membership of some thousand workers has less than one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,11 +94,20 @@ def from_json(told: Mapping[str, Any]) -> Membership:
 
 
 def read(link: str | Path) -> Membership | None:
-    """The newest membership in a directory; None before the first."""
-    try:
-        return from_json(json.loads((Path(link) / FILE).read_bytes()))
-    except FileNotFoundError:
+    """The newest membership in a directory; None before the first.
+
+    Raises OSError, ValueError, KeyError or TypeError if what is there is none.
+    """
+    link = Path(link)
+    reading = UntrustedDirectory(link.parent, link.name).read_whole(FILE, _MOST_BYTES)
+    if reading.problem:
+        raise OSError(reading.problem)
+    if not reading.data:
         return None
+    try:
+        return from_json(json.loads(reading.data))
+    except RecursionError:
+        raise ValueError(f"{link / FILE} is nested too deeply") from None
 
 
 def write(link: str | Path, membership: Membership) -> None:

@@ -1,5 +1,8 @@
 """The protocol between supervisors and the server, version 1: HTTP, JSON, bearer token. Supervisors dial out.
 
+POST /api/node/v1/join                Join   -> Joined         once, with the token for joining
+POST /api/node/v1/renew               Renew  -> Joined         when the welcome says so; the old credential ends when
+                                                               the new one is first used
 POST /api/node/v1/hello               Hello  -> Welcome        when a supervisor (re)starts or the server forgot it
 POST /api/node/v1/report              Report -> Acknowledged   at every change, and as a sign of life
 GET  /api/node/v1/orders?node=N&session=X&term=T&known=K&asked=Q&wait=S -> Orders
@@ -8,7 +11,11 @@ GET  /api/node/v1/orders?node=N&session=X&term=T&known=K&asked=Q&wait=S -> Order
 POST /api/node/v1/answers             Answer -> Acknowledged   what the node says to a question
 POST /api/node/v1/probe?give=N        bytes -> N bytes         to measure the way; Tenuto-Time tells the server's clock
 POST /api/node/v1/samples             Samples -> Sampled       what the node's sampler has seen
-PUT  /api/node/v1/logs/{worker}?node=N&offset=O  bytes -> Stored   answers the next offset that is wanted
+PUT  /api/node/v1/logs/{worker}?node=N&session=X&offset=O  bytes -> Stored   answers the next offset that is wanted
+
+Every request but the first carries the node's own credential, which determines the node: another `node` is refused
+with 403 `not_your_node`, a worker that was never ordered there with 403 `not_your_worker`. Until an operator has
+approved a new node, if that is needed, it is answered 403 `approval_pending`.
 
 Every request carries `Tenuto-Protocol: 1`; another version is refused with 426 and a sentence. A server that has
 no memory of a node answers 409 with code `say_hello`; a session that another one of the same name has followed
@@ -37,6 +44,42 @@ SAMPLES = 4 << 20
 TIME = "Tenuto-Time"
 PROBE = 4 << 20
 """Bytes that a probe may carry in either direction."""
+
+
+MOST_SLOTS = 1024
+"""Slots that one node may offer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join:
+    """A machine wants to be a node of this name."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renew:
+    """A node wants a new credential."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joined:
+    """The node's own credential; it is shown once."""
+
+    credential: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    """The node that a credential speaks for. Does not travel."""
+
+    node: str
+    renew: bool = False
+    """Whether the node is to replace its credential."""
+    leave: bool = False
+    """Whether the node was removed: it is only told to leave."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +111,8 @@ class Welcome:
     """Seconds between two samples; 0 for none."""
     upload_every: float = 2.0
     """Seconds between two uploads of samples."""
+    renew: bool = False
+    """Whether the node shall replace its credential now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +134,8 @@ class Acknowledged:
 
     version: int
     """Of the node's orders."""
+    renew: bool = False
+    """Whether the node shall replace its credential now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,8 @@ LOSS = "loss"
 """Told by a supervisor: `worker`, `node`, `reason`, `exit_code`."""
 HUNG = "hung"
 """Told by a supervisor: `worker`, `node`, `seconds`, `stack`."""
+PROBLEM = "problem"
+"""Told by a supervisor, once for each worker: `worker`, `node`, `problem` (which file cannot be used, and why)."""
 
-EVENTS = (RESCALE, CHECKPOINT, SUMMARY, LOSS, HUNG)
+EVENTS = (RESCALE, CHECKPOINT, SUMMARY, LOSS, HUNG, PROBLEM)
 """Kinds that become events of the job as well."""

@@ -12,8 +12,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from tenuto.wire.untrusted_files import UntrustedDirectory, part_name
+
 _PART = 1 << 20
 _KEEP = 64 << 20
+_MOST_PART = 16 << 20
+"""Bytes of one part that are read at most."""
 
 
 class Spool:
@@ -23,7 +27,7 @@ class Spool:
     """
 
     def __init__(self, directory: Path, part: int = _PART, keep: int = _KEEP) -> None:
-        self._directory = directory
+        self._directory = UntrustedDirectory(directory.parent, directory.name)
         self._part_bytes = part
         self._keep = keep
         self.lost = 0
@@ -62,43 +66,34 @@ class Spool:
     def _put(self, data: bytes) -> int:
         """How many bytes found room. None is ever cut off again, because somebody may have read it already."""
         try:
-            with appending(self._path(self._start)) as file:
-                written = os.write(file, data)
+            written = self._directory.append(part_name(self._start), data)
         except OSError:
             return 0
         self._used += written
         return written
 
     def _read_part(self) -> bytes:
-        try:
-            return self._path(self._start).read_bytes()
-        except OSError:
-            return b""
+        return self._read(self._start)
 
     def _resume(self) -> tuple[int, int]:
         starts = self._starts()
         if not starts:
             return 0, 0
-        with contextlib.suppress(OSError):
-            return starts[-1], self._path(starts[-1]).stat().st_size
-        return starts[-1], 0
+        return starts[-1], self._directory.stamp(part_name(starts[-1]))[1]
 
     def _make_room(self) -> None:
         starts = self._starts()
         while starts and self._start - starts[0] > self._keep:
-            oldest = self._path(starts.pop(0))
-            with contextlib.suppress(OSError):
-                self.lost += oldest.read_bytes().count(b"\n")
-                oldest.unlink()
+            oldest = starts.pop(0)
+            self.lost += self._read(oldest).count(b"\n")
+            self._directory.unlink(part_name(oldest))
 
     def _starts(self) -> list[int]:
-        try:
-            return sorted(int(part.name) for part in self._directory.iterdir() if part.name.isdigit())
-        except OSError:
-            return []
+        return self._directory.part_starts()[0]
 
-    def _path(self, start: int) -> Path:
-        return self._directory / f"{start:020d}"
+    def _read(self, start: int) -> bytes:
+        """A part; it is a line longer than its size at most, unless another program wrote there."""
+        return self._directory.read(part_name(start), _MOST_PART).data
 
 
 @contextlib.contextmanager
@@ -114,5 +109,5 @@ def appending(path: Path) -> Iterator[int]:
 def _seq_of(line: bytes) -> int:
     try:
         return int(json.loads(line)["seq"])
-    except (ValueError, LookupError, TypeError):
-        return -1  # half a line
+    except (ValueError, LookupError, TypeError, RecursionError, OverflowError):
+        return -1  # half a line, or no record

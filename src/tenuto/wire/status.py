@@ -15,12 +15,14 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
+from tenuto.wire.untrusted_files import UntrustedDirectory
+
 _SIZE = 4096
 _MAGIC = 0x7E4070
 _HEAD = struct.Struct("<QQ")  # magic, count of moments: the newest stands in the first room if it is even
 _BODY = struct.Struct("<QqqqdiI")
 _LAST = struct.Struct("<Q")
-_TRIES = 1000
+_TRIES = 100
 
 
 class Stage(IntEnum):
@@ -103,18 +105,26 @@ class StatusPage:
 
 
 def read_status(path: str | Path) -> Status | None:
-    """What a worker shows; None before it has shown anything."""
+    """What a worker shows; None before it has shown anything. Raises ValueError or OSError as `status_in` does."""
+    path = Path(path)
+    return status_in(UntrustedDirectory(path.parent), path.name)
+
+
+def status_in(directory: UntrustedDirectory, name: str) -> Status | None:
+    """What a worker shows; None before it has shown anything.
+
+    Raises ValueError for a page that shows no possible moment, OSError if there is something else than a page.
+    """
     for _ in range(_TRIES):
-        try:
-            with Path(path).open("rb", buffering=0) as file:
-                page = file.read(_room(2))
-        except FileNotFoundError:
-            return None
+        reading = directory.read(name, _room(2))
+        if reading.problem:
+            raise OSError(reading.problem)
+        page = reading.data
         if len(page) < _room(2) or _HEAD.unpack_from(page)[0] != _MAGIC:
             return None
         if (moment := _moment(page)) is not None:
             return moment
-    return None  # it shows more moments than anybody can read; the next look will do
+    return None  # it shows more moments than can be read; the next look will do
 
 
 def _moment(page: bytes) -> Status | None:

@@ -89,6 +89,8 @@ class CrewOrder:
     """Where the supervisor of each node of the job listens for the others: `host:port`."""
     hosts: Mapping[str, str]
     """Where workers on each node of the job are reached."""
+    secret: str = ""
+    """With which the supervisors of these nodes authenticate their messages about the job. The engine sets it."""
 
 
 class WorkerState(StrEnum):

@@ -19,6 +19,7 @@ from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
+from tests.engines.authority import OpenAuthority
 
 from tenuto.engines.local import LocalEngine
 from tenuto.engines.node_api import node_router
@@ -85,7 +86,7 @@ class Desk:
     def make_app(self) -> FastAPI:
         """What is served."""
         app = FastAPI()
-        app.include_router(node_router(self.engine, self.logs, lambda token: token == TOKEN, self.settings))
+        app.include_router(node_router(self.engine, self.logs, OpenAuthority(TOKEN), self.settings))
         return app
 
     def down(self) -> None:

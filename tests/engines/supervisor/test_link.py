@@ -148,7 +148,10 @@ def test_a_token_file_that_is_not_there_is_told_so(node: Node, tmp_path: Path) -
 
     code, told = _refusal(node, "--dir", str(tmp_path / "other"), "--token-file", str(tmp_path / "nie ma"))
 
-    assert (code, told) == (2, f"there is no token in {tmp_path / 'nie ma'}. Write the node token there\n")
+    assert (code, told) == (
+        2,
+        f"there is no token in {tmp_path / 'nie ma'}. Copy node-token from the server's home there\n",
+    )
 
 
 @pytest.mark.parametrize(

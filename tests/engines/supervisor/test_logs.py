@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tenuto.engines.supervisor.parts import Parts
 from tenuto.engines.supervisor.shim.log import Log
+from tenuto.wire.untrusted_files import UntrustedDirectory
 
 
 def read_all(parts: Parts, offset: int = 0) -> tuple[int, bytes]:
@@ -32,9 +33,9 @@ def test_a_log_of_many_parts_is_read_as_one(tmp_path: Path) -> None:
         log.write(text[start : start + 1000])
 
     assert log.offset == len(text)
-    assert read_all(Parts(tmp_path / "log")) == (0, text)
-    assert read_all(Parts(tmp_path / "log"), 123_456) == (123_456, text[123_456:])
-    assert Parts(tmp_path / "log").read(len(text)) == (len(text), b"")
+    assert read_all(Parts(UntrustedDirectory(tmp_path / "log"))) == (0, text)
+    assert read_all(Parts(UntrustedDirectory(tmp_path / "log")), 123_456) == (123_456, text[123_456:])
+    assert Parts(UntrustedDirectory(tmp_path / "log")).read(len(text)) == (len(text), b"")
 
 
 def test_only_the_newest_bytes_stay_and_offsets_go_on(tmp_path: Path) -> None:
@@ -43,7 +44,7 @@ def test_only_the_newest_bytes_stay_and_offsets_go_on(tmp_path: Path) -> None:
 
     log.write(text)
 
-    first, kept = read_all(Parts(tmp_path / "log"))
+    first, kept = read_all(Parts(UntrustedDirectory(tmp_path / "log")))
     assert 40_960 - 8192 <= len(kept) <= 40_960
     assert (first + len(kept), kept) == (200_000, text[first:])
 
@@ -57,7 +58,7 @@ def test_what_finds_no_room_leaves_a_gap(tmp_path: Path) -> None:
     (tmp_path / "log").mkdir()
     log.write(b"after\n")
 
-    assert read_all(Parts(tmp_path / "log")) == (len(b"before\nlost\n"), b"after\n")
+    assert read_all(Parts(UntrustedDirectory(tmp_path / "log"))) == (len(b"before\nlost\n"), b"after\n")
 
 
 def test_a_line_of_ours_stands_alone(tmp_path: Path) -> None:
@@ -66,13 +67,13 @@ def test_a_line_of_ours_stands_alone(tmp_path: Path) -> None:
     log.write("중간".encode())
     log.line("ostatnia")
 
-    assert read_all(Parts(tmp_path / "log"))[1].decode() == "pierwsza\n중간\nostatnia\n"
+    assert read_all(Parts(UntrustedDirectory(tmp_path / "log")))[1].decode() == "pierwsza\n중간\nostatnia\n"
 
 
 def test_parts_that_are_uploaded_are_dropped_but_never_the_last(tmp_path: Path) -> None:
     log = Log(str(tmp_path / "log"), keep=1 << 16)
     log.write(bytes(30_000))
-    parts = Parts(tmp_path / "log")
+    parts = Parts(UntrustedDirectory(tmp_path / "log"))
 
     parts.drop_before(20_000)
     assert read_all(parts)[0] == 16_384
@@ -88,4 +89,7 @@ def test_whatever_is_written_is_read_back(pieces: list[bytes], offset: int) -> N
             log.write(piece)
         text = b"".join(pieces)
 
-        assert read_all(Parts(Path(directory) / "log"), min(offset, len(text)))[1] == text[offset:]
+        assert (
+            read_all(Parts(UntrustedDirectory(Path(directory) / "log")), min(offset, len(text)))[1]
+            == text[offset:]
+        )

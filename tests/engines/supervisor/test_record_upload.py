@@ -24,13 +24,16 @@ from tenuto.errors import Conflict, InputInvalid, NotFound, TenutoError
 from tenuto.model.event import Event
 from tenuto.model.job import Job, Progress
 from tenuto.server.app import create_app
-from tenuto.server.auth import NODE, digest_of
+from tenuto.server.assignments import Assignments
+from tenuto.server.auth import JOIN, Gate, digest_of
+from tenuto.server.node_credentials import NodeCredentials
 from tenuto.server.platform import Files
 from tenuto.store.base import EventQuery, Token
 from tenuto.store.logs import LogStore
 from tenuto.store.memory import MemoryStore
 from tenuto.store.steps import StepStore, Stream
 from tenuto.wire.spool import Spool
+from tenuto.wire.untrusted_files import UntrustedDirectory
 from tenuto.wire.worker import WORKER, WorkerId, WorkerOrder
 
 WORKER_1 = WorkerId("job", 1, WORKER, 0)
@@ -79,7 +82,7 @@ class Site:
 
     def restart(self) -> None:
         """As a supervisor that was killed and started again."""
-        self.upload = RecordUpload(WORKER_1, "worker", self.directory)
+        self.upload = RecordUpload(WORKER_1, "worker", UntrustedDirectory(self.directory))
 
     def tell(self, count: int, **fields: Any) -> None:
         for _ in range(count):
@@ -232,13 +235,20 @@ class Platform(Desk):
     def __init__(self, directory: Path) -> None:
         super().__init__(some_settings())
         self.store = MemoryStore()
-        self.store.write(lambda tx: tx.add_token(Token(digest=digest_of(TOKEN), user="uzel", kind=NODE)))
+        self.store.write(lambda tx: tx.add_token(Token(digest=digest_of(TOKEN), user="uzel", kind=JOIN)))
         self.steps = StepStore(directory / "records", keep_bytes=1 << 20)
         self._files = Files(LogStore(directory / "logs", keep_bytes=1 << 20), self.steps)
 
     def make_app(self) -> FastAPI:
-        router = node_router(self.engine, self.logs, lambda token: token == TOKEN, self.settings)
-        return create_app(self.store, self._files, self.settings, time.time, [router])
+        gate = Gate(self.store)
+        credentials = NodeCredentials(
+            *(self.store, gate, Assignments(self.store, lambda node, worker: True)),
+            *(self.settings.nodes, time.time),
+        )
+        router = node_router(self.engine, self.logs, credentials, self.settings)
+        app = create_app(self.store, self._files, self.settings, time.time, [router], gate=gate)
+        app.state.assignments = credentials.assignments
+        return app
 
     def add_job(self, job: str) -> None:
         spec = a_spec(name="тренировка")

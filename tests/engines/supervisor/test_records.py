@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from tests.engines.builders import an_id, an_order
 
-from tenuto.engines.supervisor.records import Progress, Records, WorkerFiles
+from tenuto.engines.supervisor.records import Records
 from tenuto.engines.supervisor.worker import adopt
+from tenuto.engines.supervisor.worker_files import Progress, WorkerFiles
 from tenuto.wire.worker import ExitReason
 
 

@@ -24,13 +24,14 @@ PHASES: Mapping[str, str] = {
 MOST_MARKS = 60
 _COLOURS = {
     "rescale": PALETTE[2], "scaled": PALETTE[2], "pinned": PALETTE[5], "checkpoint": GREY, "worker": BAD, "loss": BAD,
-    "hung": WARN, "promise": WARN, "summary": GOOD,
+    "hung": WARN, "problem": WARN, "promise": WARN, "summary": GOOD,
 }  # fmt: skip
 _ENDS = {"succeeded": GOOD, "failed": BAD, "lost": BAD}
 _MARKED = frozenset({*_COLOURS, "phase"})
 _ICONS = {
     "rescale": "swap_vert", "scaled": "swap_vert", "pinned": "push_pin", "checkpoint": "save", "worker": "warning",
-    "loss": "warning", "hung": "hourglass_bottom", "promise": "handshake", "verdict": "gavel", "submitted": "upload",
+    "loss": "warning", "hung": "hourglass_bottom", "problem": "error",
+    "promise": "handshake", "verdict": "gavel", "submitted": "upload",
     "summary": "flag", "phase": "arrow_forward", "idle": "bedtime", "busy": "bolt",
 }  # fmt: skip
 

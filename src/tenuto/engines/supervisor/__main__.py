@@ -31,7 +31,7 @@ def _options() -> SupervisorOptions:
     server = parser.add_mutually_exclusive_group(required=True)
     server.add_argument("--server", default="", metavar="URL")
     server.add_argument("--server-file", type=Path, help="JSON with its url, read again when it is away")
-    parser.add_argument("--token-file", type=Path, required=True)
+    parser.add_argument("--token-file", type=Path, help="the token for joining")
     parser.add_argument("--slots", type=int, help="so many CPU shares instead of the GPUs or cores")
     parser.add_argument("--address", default="", help="where workers of other nodes reach this one")
     parser.add_argument("--label", action="append", default=[], type=_label, metavar="KEY=VALUE")

@@ -8,9 +8,10 @@ import os
 import select
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from tenuto.engines.supervisor.converge import Held
-from tenuto.engines.supervisor.crews.eviction import tell_of_loss
+from tenuto.engines.supervisor.crews.eviction import tell_of_loss, tell_of_problem
 from tenuto.engines.supervisor.limits import over_limit
 from tenuto.engines.supervisor.records import Records
 from tenuto.engines.supervisor.shim.processes import children_by_parent
@@ -40,7 +41,12 @@ class Crew:
         self._watched: dict[int, Worker] = {}
         self._memory_at = math.inf
         for files in records.workers():
-            if (worker := adopt(records, files)) is not None:
+            try:
+                worker = adopt(records, files)
+            except Exception:
+                log.exception("the worker of %s cannot be taken over", files.directory)
+                continue
+            if worker is not None:
                 self._take_on(worker)
 
     def __iter__(self) -> Iterator[Worker]:
@@ -96,7 +102,10 @@ class Crew:
         """Delete what is left of a worker."""
         worker = self._workers.pop(id)
         self._uploads.forget(id)
-        self._records.forget(worker.files)
+        try:
+            self._records.forget(worker.files)
+        except OSError as error:
+            worker.failures.note(f"its record cannot be deleted: {error}")
 
     def wait(self, until: float) -> None:
         """Wait for rings and deaths until the time has come, and take in what they mean."""
@@ -120,14 +129,13 @@ class Crew:
         """See how far the workers are, and whether a ring was missed."""
         for worker in self:
             if worker.end is None:
-                worker.look_at_report()
-                worker.look()
-                self._after_look(worker)
+                self._alone(worker, worker.look_at_report, worker.look_at_status, worker.look)
+            self._alone(worker, lambda worker=worker: self._note_problem(worker))  # type: ignore[misc]
 
     def look_at_stages(self) -> None:
         """See where the workers stand that rescale in place."""
         for worker in self:
-            worker.look_at_status()
+            self._alone(worker, worker.look_at_status)
 
     def _take_on(self, worker: Worker) -> None:
         self._workers[worker.order.id] = worker
@@ -141,16 +149,35 @@ class Crew:
             return
         for worker in self:
             if worker.end is None and worker.files.name in names:
-                worker.look_at_status()
-                worker.look()
-                self._after_look(worker)
+                self._alone(worker, worker.look_at_status, worker.look)
 
     def _look_for_death(self, worker: Worker) -> None:
+        self._alone(worker, worker.look_for_death)
+
+    def _alone(self, worker: Worker, *looks: Callable[[], Any]) -> None:
+        """Look at one worker. Whatever its files do to those who look, the others are looked at as ever."""
+        failures = worker.failures
+        if not failures.is_due(time.monotonic()):
+            return
         try:
-            worker.look_for_death()
-        except OSError as error:
-            log.warning("the end of %s cannot be written down: %s", worker.order.id, error)
-        self._after_look(worker)
+            for look in looks:
+                look()
+            self._after_look(worker)
+        except Exception as error:
+            if not isinstance(error, OSError):
+                log.exception("this is a fault of tenuto; the other workers are looked after as ever")
+            failures.failed(f"it cannot be looked at: {error}")
+        else:
+            if failures.count:
+                failures.succeeded()
+
+    def _note_problem(self, worker: Worker) -> None:
+        """Log what is wrong with a worker's files, and tell the server once."""
+        found = worker.files.take_problem() or ("" if worker.watch is None else worker.watch.problem)
+        found = found or self._uploads.problem(worker.order.id)
+        worker.failures.note(found)
+        if found:
+            tell_of_problem(worker, self._node, found)
 
     def _after_look(self, worker: Worker) -> None:
         """Watch a shim that has become known; complete the log of a worker that has ended."""

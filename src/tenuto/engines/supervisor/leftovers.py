@@ -7,7 +7,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-from tenuto.engines.supervisor.records import Running
+from tenuto.engines.supervisor.worker_files import Running
 from tenuto.wire import env
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tenuto.engines.gpu_memory import Parts
-from tenuto.engines.supervisor.server import Away, Refused, SayHello, Server, Superseded
+from tenuto.engines.supervisor.server import ApprovalPending, Away, Refused, SayHello, Server, Superseded
 from tenuto.errors import Conflict, Told
 from tenuto.wire.node import Hello, Orders, Question, Report, Welcome
 from tenuto.wire.worker import WorkerSeen
@@ -129,7 +129,8 @@ class Link:
             self._deliver(NotWelcome(trouble.why, for_good=False))
         elif isinstance(trouble, Away) and not self._trouble:
             self._trouble = str(trouble)
-            log.warning("the server is away: %s", trouble)
+            pending = isinstance(trouble, ApprovalPending)
+            log.warning("%s: %s", "this node is not used yet" if pending else "the server is away", trouble)
 
     def _greet(self, lost: int) -> int:
         """Say hello, unless that was done after greeting number `lost`; returns the number of the last one."""

@@ -15,13 +15,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tenuto.engines.supervisor.records import WorkerFiles
+from tenuto.engines.supervisor.shim.files import parse_json
+from tenuto.engines.supervisor.worker_files import WorkerFiles
 from tenuto.wire import env, records
 from tenuto.wire.spool import Spool
+from tenuto.wire.untrusted_files import UntrustedDirectory, part_name
 from tenuto.wire.worker import WorkerOrder
 
 log = logging.getLogger(__name__)
 TOLD = "told"
+_MOST_PART_BYTES = 16 << 20
 _LEAST = 0.5
 """Seconds between two records of a program that reports all the time."""
 
@@ -54,22 +57,18 @@ class News:
 
     def tell_once(self, kind: str, *, step: int, generation: int, **fields: Any) -> bool:
         """The same, unless this kind was told of the worker before, by whichever supervisor."""
-        if any(record["kind"] == kind for record in self.kept()):
+        if any(record.get("kind") == kind for record in self.kept()):
             return True
         return self.tell(kind, step=step, generation=generation, **fields)
 
     def kept(self) -> Iterator[Mapping[str, Any]]:
         """The records that are still here, in order."""
-        try:
-            parts = sorted(part for part in self._directory.iterdir() if part.name.isdigit())
-        except FileNotFoundError:
-            return
-        for part in parts:
-            for line in part.read_bytes().splitlines():
-                try:
-                    yield json.loads(line)
-                except ValueError:
-                    continue  # half a line
+        directory = UntrustedDirectory(self._directory.parent, self._directory.name)
+        for start in directory.part_starts()[0]:
+            for line in directory.read(part_name(start), _MOST_PART_BYTES).data.splitlines():
+                record = parse_json(line)
+                if isinstance(record, dict):  # not half a line
+                    yield record
 
     def _open(self) -> Spool:
         if self._spool is None:
@@ -91,7 +90,9 @@ class Echo:
         self._stamp = (0, 0)
         self._last: tuple[float, int] | None = None
         for record in self._news.kept():
-            self._last = (record["at"], record["step"])
+            at, step = record.get("at"), record.get("step")
+            if isinstance(at, int | float) and isinstance(step, int):
+                self._last = (float(at), step)
 
     def look(self, *, ended: bool) -> None:
         """Tell the newest step, if it is another one and the last one was told a while ago."""

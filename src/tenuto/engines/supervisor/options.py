@@ -15,8 +15,8 @@ class SupervisorOptions:
     """Where it keeps its records and the logs that are not uploaded yet; one supervisor for each directory."""
     node: str
     """The same name is the same node, whatever the address."""
-    token_file: Path
-    """Read again at every attempt to connect, so that a token can be exchanged."""
+    token_file: Path | None = None
+    """The token for joining, read again at every attempt to join; not needed if the directory has a credential."""
     server: str = ""
     """The server's URL, if there is no `server_file`."""
     server_file: Path | None = None

@@ -17,7 +17,6 @@ Every file is replaced as a whole; what must outlive a loss of power is flushed 
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -31,17 +30,15 @@ from urllib.parse import quote
 from tenuto.atomic_file import remove_leftovers
 from tenuto.engines.identity import ProcessIdentity
 from tenuto.engines.supervisor.shim.files import boot, read_whole, write_whole
-from tenuto.engines.supervisor.shim.log import Log
+from tenuto.engines.supervisor.worker_files import WorkerFiles, take_lock
 from tenuto.errors import Conflict
 from tenuto.model.node import Slot
-from tenuto.wire.codec import decode, encode
-from tenuto.wire.worker import ExitReason, WorkerOrder
+from tenuto.wire.codec import encode
+from tenuto.wire.credential_file import erase_credential
+from tenuto.wire.worker import WorkerOrder
 
 WHO = "supervisor.json"
 LEFT = "left"
-_REPORT_TAIL = 1 << 16
-_MOST_NUMBERS = 50
-_LARGEST = 1e300
 _SETUPS = 1000
 """So many jobs are remembered whose setup was done here."""
 
@@ -61,147 +58,6 @@ class State:
     """What the node had to offer when a supervisor last looked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exit:
-    """How a worker ended."""
-
-    exit_code: int | None
-    reason: ExitReason
-    message: str
-    ended_at: float
-    log_bytes: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
-    """The processes of a worker."""
-
-    shim: ProcessIdentity
-    worker: ProcessIdentity | None = None
-    """None while it waits for its setup."""
-    started_at: float | None = None
-    exit_code: int | None = None
-    """As soon as the worker itself has gone; what it started may still be there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """What a worker reported last."""
-
-    step: float | None
-    data: dict[str, float]
-
-
-class WorkerFiles:
-    """The directory of one worker."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.log = directory / "log"
-        self.link = directory / "link"
-        self.news = directory / "news"
-        self._report = directory / "report"
-
-    @property
-    def name(self) -> str:
-        """What a shim calls when it rings."""
-        return self.directory.name
-
-    def order(self) -> tuple[WorkerOrder, str] | None:
-        """What was ordered and at which boot of the machine; None if the record was never finished."""
-        task = read_whole(str(self.directory / "order.json"))
-        if task is None:
-            return None
-        return decode(WorkerOrder, json.dumps(task["order"]).encode()), task["boot"]
-
-    def running(self) -> Running | None:
-        """Who the shim and the worker are; None before the shim has said so."""
-        told = read_whole(str(self.directory / "shim.json"))
-        if told is None:
-            return None
-        worker = told["worker"]
-        return Running(
-            shim=ProcessIdentity(told["pid"], told["started"]),
-            worker=None if worker is None else ProcessIdentity(worker["pid"], worker["started"]),
-            started_at=None if worker is None else worker["at"],
-            exit_code=None if worker is None else worker.get("exit_code"),
-        )
-
-    def exit(self) -> Exit | None:
-        """How it ended; None if that is not known."""
-        told = read_whole(str(self.directory / "exit.json"))
-        return None if told is None else Exit(**{**told, "reason": ExitReason(told["reason"])})
-
-    def write_exit(self, end: Exit) -> None:
-        """Say how it ended, in place of a shim that could not."""
-        write_whole(str(self.directory / "exit.json"), asdict(end), durable=True)
-
-    def stop(self) -> dict[str, Any] | None:
-        """Why it shall end, if it shall."""
-        told: dict[str, Any] | None = read_whole(str(self.directory / "stop.json"))
-        return told
-
-    def write_stop(self, reason: ExitReason, message: str, grace: float, *, quiet: bool = False) -> None:
-        """Tell the shim why it shall end the worker; it looks when it gets SIGTERM.
-
-        `quiet`: the worker knows already, and whatever it started must not be disturbed before it goes by itself.
-        """
-        told = {"reason": reason, "message": message, "grace": grace, "quiet": quiet}
-        write_whole(str(self.directory / "stop.json"), told)
-
-    def take_lock(self) -> int | None:
-        """The lock that a shim holds while it lives; None while one does."""
-        return _take_lock(self.directory / "lock")
-
-    def shim_lives(self) -> bool:
-        """Whether there is a shim, or one is about to begin."""
-        lock = self.take_lock()
-        if lock is not None:
-            os.close(lock)
-        return lock is None
-
-    def shim_complaint(self) -> str:
-        """The last line that the shim itself printed; it prints only when it breaks."""
-        try:
-            lines = (self.directory / "shim.err").read_text(encoding="utf-8", errors="replace").splitlines()
-        except FileNotFoundError:
-            return ""
-        return lines[-1] if lines else ""
-
-    def add_to_log(self, line: str) -> int:
-        """Put a line of our own at the end of the log of a worker that is gone; where the log ends then."""
-        parts = sorted(self.log.iterdir()) if self.log.is_dir() else []
-        end = int(parts[-1].name) + parts[-1].stat().st_size if parts else 0
-        log = Log(str(self.log), keep=1, offset=end)
-        log.line(line)
-        return log.offset
-
-    def report_stamp(self) -> tuple[int, int]:
-        """Changes when the worker reports."""
-        try:
-            found = self._report.stat()
-        except OSError:
-            return (0, 0)
-        return (found.st_mtime_ns, found.st_size)
-
-    def report(self) -> Progress | None:
-        """The last complete line of the worker's report that is a JSON object; None if there is none.
-
-        The file is the worker's own: whatever it makes of it, the supervisor goes on.
-        """
-        try:
-            # Without waiting: it might be a pipe.
-            with os.fdopen(os.open(self._report, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-                file.seek(max(0, file.seek(0, os.SEEK_END) - _REPORT_TAIL))
-                *lines, _ = file.read(_REPORT_TAIL).split(b"\n")
-        except OSError:
-            return None
-        for line in reversed(lines):
-            if (progress := _progress(line)) is not None:
-                return progress
-        return None
-
-
 class Records:
     """All of a supervisor's files. Opening them takes the directory's lock."""
 
@@ -209,7 +65,7 @@ class Records:
         self.directory = directory.absolute()
         for part in (self.directory, self._workers, self._setups, self._trash):
             part.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = _take_lock(self.directory / "lock")
+        lock = take_lock(self.directory / "lock")
         if lock is None:
             raise Conflict(
                 f"another supervisor is at work in {self.directory}",
@@ -296,6 +152,7 @@ class Records:
             shutil.rmtree(part, ignore_errors=True)
         for name in ("state.json", "bell", "lock", WHO):
             (self.directory / name).unlink(missing_ok=True)
+        erase_credential(self.directory)
         remove_leftovers(str(self.directory))
         (self.directory / LEFT).touch(mode=0o600)
 
@@ -321,35 +178,8 @@ def _file_name(text: str) -> str:
     return quote(text, safe="")
 
 
-def _take_lock(path: Path) -> int | None:
-    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(lock)
-        return None
-    return lock
-
-
 def _read_state(path: Path) -> State:
     known = set(State.__dataclass_fields__) - {"slots"}
     told = read_whole(str(path)) or {}
     slots = tuple(Slot(device=one["device"], kind=one["kind"]) for one in told.get("slots", ()))
     return State(**{key: value for key, value in told.items() if key in known}, slots=slots)
-
-
-def _progress(line: bytes) -> Progress | None:
-    try:
-        told = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(told, dict):
-        return None
-    numbers = {str(key): float(value) for key, value in told.items() if _is_number(value)}
-    step = numbers.pop("step", None)
-    return Progress(step, dict(list(numbers.items())[:_MOST_NUMBERS]))
-
-
-def _is_number(value: object) -> bool:
-    """Something that goes over the wire as a number; a loss may well be NaN."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST

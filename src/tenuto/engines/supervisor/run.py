@@ -20,6 +20,7 @@ from tenuto.engines.supervisor.warm.pool import WarmSettings
 from tenuto.errors import InputInvalid
 from tenuto.gpus_here import PATIENCE, DriverSilent
 from tenuto.model.node import Slot
+from tenuto.wire.credential_file import read_credential
 from tenuto.wire.node import Hello
 
 log = logging.getLogger(__name__)
@@ -33,10 +34,14 @@ def run(options: SupervisorOptions) -> int:
     Raises Conflict if another supervisor is at work in the directory or speaks for the node now, NotAllowed and
     others of tenuto.errors if the server does not want this node.
     """
-    if not options.token_file.is_file():
+    if not read_credential(options.directory) and (
+        options.token_file is None or not options.token_file.is_file()
+    ):
         raise InputInvalid(
-            f"there is no token in {options.token_file}",
-            remedy="Write the node token there",
+            f"there is no token in {options.token_file}"
+            if options.token_file
+            else "a new node needs the token for joining",
+            remedy="Copy node-token from the server's home there",
             field="token_file",
         )
     if not options.server and options.server_file is None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import ssl
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -18,6 +20,7 @@ from tenuto.engines.supervisor.http import httpx
 from tenuto.engines.supervisor.options import SupervisorOptions
 from tenuto.errors import Conflict, NotAllowed, NotFound, Told
 from tenuto.wire.codec import decode, encode
+from tenuto.wire.credential_file import read_credential, write_credential
 from tenuto.wire.node import (
     HEADER,
     PREFIX,
@@ -26,7 +29,10 @@ from tenuto.wire.node import (
     Acknowledged,
     Answer,
     Hello,
+    Join,
+    Joined,
     Orders,
+    Renew,
     Report,
     Sampled,
     Stored,
@@ -35,6 +41,7 @@ from tenuto.wire.node import (
 from tenuto.wire.sample import Gap
 from tenuto.wire.worker import WorkerId
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 JOBS = "/api/v1/jobs"
 """Where records go: the public interface, which takes the token of nodes too."""
@@ -46,6 +53,15 @@ _CONNECT = 5.0
 
 class Away(Exception):
     """No answer, or one that says: later. It is asked again."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        self.status = status
+        """Of the answer, if the server gave one: then it may be this request that it cannot cope with."""
+        super().__init__(message)
+
+
+class ApprovalPending(Away):
+    """An operator has to approve this node before it is listened to."""
 
 
 class SayHello(Exception):
@@ -85,7 +101,8 @@ class Server:
         self._options = options
         self._url = ""
         self._here = False
-        self._token = ""
+        self._credential = ""
+        self._renewing = threading.Lock()
         self._http = _client(options.server)
 
     @property
@@ -102,14 +119,21 @@ class Server:
         return 1.0 if self._here else 5.0
 
     def hello(self, hello: Hello) -> Welcome:
-        """Introduce this node, with the address and the token as they are written now."""
+        """Introduce this node, with the address and the credential as they are written now; join if there is none."""
         self._look_up()
         self.greetings += 1
-        return self._ask(Welcome, "POST", "/hello", content=encode(hello))
+        welcome = self._ask(Welcome, "POST", "/hello", content=encode(hello))
+        if welcome.renew:
+            self._renew(self._credential)
+        return welcome
 
     def report(self, report: Report) -> Acknowledged:
         """Tell all workers."""
-        return self._ask(Acknowledged, "POST", "/report", content=encode(report))
+        credential = self._credential
+        acknowledged = self._ask(Acknowledged, "POST", "/report", content=encode(report))
+        if acknowledged.renew:
+            self._renew(credential)
+        return acknowledged
 
     def orders(self, hello: Hello, known: Orders, asked: int = 0) -> Orders:
         """The orders, when they are not the known ones, bring a new question, or nothing happens for long."""
@@ -137,9 +161,9 @@ class Server:
         seconds = time.perf_counter() - begun
         return Probe(seconds, float(answer.headers[TIME]) - (began + seconds / 2))
 
-    def put_log(self, node: str, worker: WorkerId, offset: int, data: bytes) -> int:
+    def put_log(self, hello: Hello, worker: WorkerId, offset: int, data: bytes) -> int:
         """Hand over a piece of a log; returns the offset that is wanted next."""
-        query = {"node": node, "offset": offset}
+        query = {"node": hello.node, "session": hello.session, "offset": offset}
         path = f"/logs/{quote(str(worker), safe='')}"
         return self._ask(Stored, "PUT", path, params=query, content=data).next
 
@@ -160,20 +184,56 @@ class Server:
         body = head + b', "samples": [' + b",".join(lines) + b"]}"
         return self._ask(Sampled, "POST", "/samples", content=body)
 
-    def token(self) -> str:
-        """What lets nodes in, as it is written now. Raises OSError."""
-        return self._options.token_file.read_text(encoding="utf-8").strip()
-
     def _look_up(self) -> None:
         try:
-            self._token = self.token()
             url = find_url(self._options).rstrip("/")
         except (OSError, ValueError) as error:
-            raise Away(f"the server's address or token cannot be read: {error}") from None
+            raise Away(f"the server's address cannot be read: {error}") from None
         if url != self._url:
             self._url, self._http, self._here = url, _client(url), _is_here(url)
-        if not self._token.isascii() or not self._token.isprintable():
+        self._credential = read_credential(self._options.directory)
+        if not self._credential:
+            self._join()
+
+    def _join(self) -> None:
+        """Get a credential with the token for joining, and keep it: the server shows it only once."""
+        self._credential = self._join_token()
+        try:
+            joined = self._ask(Joined, "POST", "/join", content=encode(Join(node=self._options.node)))
+            self._keep(joined)
+        except BaseException:
+            self._credential = ""  # the token for joining is for nothing else
+            raise
+
+    def _join_token(self) -> str:
+        if self._options.token_file is None:
+            raise Away("this node has no credential, and no token with which to join")
+        try:
+            token = self._options.token_file.read_text(encoding="utf-8").strip()
+        except (OSError, ValueError) as error:
+            raise Away(f"the token for joining cannot be read: {error}") from None
+        if not token.isascii() or not token.isprintable():
             raise Refused(NotAllowed(f"what is in {self._options.token_file} is no token"), 401)
+        return token
+
+    def _renew(self, used: str) -> None:
+        """Replace the credential that was used. If that fails, it goes on working, and the server says it again."""
+        with self._renewing:
+            if used != self._credential:
+                return  # another thread has done it
+            try:
+                self._keep(
+                    self._ask(Joined, "POST", "/renew", content=encode(Renew(node=self._options.node)))
+                )
+            except (Away, Refused) as trouble:
+                log.warning("the credential could not be renewed: %s", trouble)
+
+    def _keep(self, joined: Joined) -> None:
+        try:
+            write_credential(self._options.directory, joined.credential)
+        except OSError as error:
+            raise Away(f"the node's credential cannot be written down: {error}") from None
+        self._credential = joined.credential
 
     def _ask(self, answer: type[T], method: str, path: str, *, prefix: str = PREFIX, **request: Any) -> T:
         response = self._request(method, f"{prefix}{path}", **request)
@@ -187,7 +247,7 @@ class Server:
         return told
 
     def _request(self, method: str, path: str, **request: Any) -> httpx.Response:
-        headers = {"Authorization": f"Bearer {self._token}", **request.pop("headers", {})}
+        headers = {"Authorization": f"Bearer {self._credential}", **request.pop("headers", {})}
         try:
             return self._http.request(method, f"{self._url}{path}", headers=headers, **request)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -199,8 +259,11 @@ class Server:
         if problem["code"] in ("say_hello", "superseded"):
             self._heard = self.clock.read()
             raise SayHello if problem["code"] == "say_hello" else Superseded
+        if problem["code"] == "approval_pending":
+            raise ApprovalPending(problem["message"])
         if status in (401, 403):
-            raise Refused(NotAllowed(problem["message"], remedy=problem["remedy"]), status)
+            why = NotAllowed(problem["message"], code=problem["code"], remedy=problem["remedy"])
+            raise Refused(why, status)
         if status == 426:
             raise Refused(Conflict(problem["message"], code="protocol", remedy=problem["remedy"]), status)
         if status == 404:
@@ -212,7 +275,7 @@ class Server:
             raise Refused(
                 Conflict(problem["message"], code=problem["code"], remedy=problem["remedy"]), status
             )
-        raise Away(f"{self._url} answered {status}: {problem['message']}")
+        raise Away(f"{self._url} answered {status}: {problem['message']}", status)
 
 
 def find_url(options: SupervisorOptions) -> str:

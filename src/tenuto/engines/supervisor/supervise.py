@@ -23,6 +23,7 @@ from tenuto.engines.supervisor.crew import Crew
 from tenuto.engines.supervisor.crews import eviction
 from tenuto.engines.supervisor.crews.desk import Crews
 from tenuto.engines.supervisor.crews.eviction import StackTaken
+from tenuto.engines.supervisor.crews.keys import PeerKeys
 from tenuto.engines.supervisor.crews.notes import CrewNotes
 from tenuto.engines.supervisor.crews.post import Post
 from tenuto.engines.supervisor.crews.reception import Reception
@@ -61,13 +62,14 @@ class Supervisor:
         self._node = hello.node
         self._inbox: queue.SimpleQueue[Message | Word | StackTaken] = queue.SimpleQueue()
         self._bell = os.open(records.bell, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
-        self._reception = Reception(hello.address, server.token, self._deliver)
+        self._keys = PeerKeys()
+        self._reception = Reception(hello.address, self._keys, self._deliver)
         hello = replace(hello, peer=self._reception.address)
-        self._post = Post(server.token)
-        self._crews = Crews(CrewNotes(records.crews), hello, self._post, self._ask_for_stack)
+        self._post = Post(self._keys)
+        self._crews = Crews(CrewNotes(records.crews), hello, self._post, self._ask_for_stack, self._keys)
         self._link = Link(server, hello, self._deliver)
         self._answering = Answering(server, hello, records.directory)
-        self._uploads = Uploads(server, self._node, self.wake)
+        self._uploads = Uploads(server, hello, self.wake)
         self._pool = WarmPool(inherited(), warm)
         self._crew = Crew(records, self._uploads, self._bell, self._pool)
         self._ports = FreePorts()

@@ -8,23 +8,32 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from tenuto.engines.supervisor.isolation import Failures
 from tenuto.engines.supervisor.link import Backoff
 from tenuto.engines.supervisor.news import TOLD, Echo
 from tenuto.engines.supervisor.parts import Parts
-from tenuto.engines.supervisor.record_upload import RecordUpload
-from tenuto.engines.supervisor.records import WorkerFiles
+from tenuto.engines.supervisor.record_upload import (
+    MOST_REFUSALS,
+    NEVER_WANTED,
+    NOT_ALLOWED,
+    NOT_YOURS,
+    RecordUpload,
+)
 from tenuto.engines.supervisor.server import Away, Refused, SayHello, Server, Superseded
+from tenuto.engines.supervisor.worker_files import WorkerFiles
 from tenuto.wire.membership import STEPS
+from tenuto.wire.node import Hello
 from tenuto.wire.worker import WORKER, WorkerId, WorkerOrder
 
 log = logging.getLogger(__name__)
 _TURN = 4
 """Pieces of one log before it is the next one's turn."""
-_NEVER_WANTED = (413, 422)
-"""Answers after which a piece is left out; whatever else is the matter may pass."""
+_LATER = (408, 425, 429, 502, 503, 504)
+"""Answers that say nothing about what was sent: the server, or what stands before it, has no time."""
 _EVERY = 0.25
 """Seconds between two looks at the logs of running workers."""
 
@@ -38,8 +47,9 @@ class _Upload:
     end: int | None = None
     """Where the log ends, once the worker has."""
     log_done: bool = False
-    troubles: int = 0
-    """How often in a row the server could not take a piece."""
+    refusals: int = 0
+    """How often in a row the server has not taken the next piece of the log."""
+    failures: Failures = field(default_factory=lambda: Failures("a worker"))
     records: tuple[RecordUpload, ...] = ()
     echo: Echo | None = None
     """Makes records for a worker that makes none itself."""
@@ -49,13 +59,20 @@ class _Upload:
         """Whether the server has all that there is."""
         return self.log_done and all(stream.done for stream in self.records)
 
+    @property
+    def file_problem(self) -> str:
+        """What is wrong with the files of the worker."""
+        problems = [self.parts.problem, *(stream.problem for stream in self.records)]
+        return next(filter(None, problems), "")
+
 
 class Uploads:
     """All logs and records of the node. One thread of its own."""
 
-    def __init__(self, server: Server, node: str, wake: Callable[[], None]) -> None:
+    def __init__(self, server: Server, hello: Hello, wake: Callable[[], None]) -> None:
         self._server = server
-        self.node = node
+        self._hello = hello
+        self.node = hello.node
         self._wake = wake
         self._ended = threading.Event()
         self._changed = threading.Condition()
@@ -88,6 +105,10 @@ class Uploads:
         """Whether the server has all that there is."""
         return self._uploads[worker].done
 
+    def problem(self, worker: WorkerId) -> str:
+        """What keeps its log or records from being brought over; empty if nothing does."""
+        return self._uploads[worker].failures.problem
+
     def forget(self, worker: WorkerId) -> None:
         """The log is about to be deleted."""
         with self._changed:
@@ -97,11 +118,8 @@ class Uploads:
         backoff = Backoff(self._server, self._ended)
         while not self._ended.is_set():
             try:
-                busy = [self._advance(upload) for upload in self._open_uploads()]
+                busy = [self._advance_alone(upload) for upload in self._open_uploads()]
             except (Away, SayHello, Superseded):
-                backoff.wait()
-            except Exception:
-                log.exception("this is a fault of tenuto; the supervisor goes on")
                 backoff.wait()
             else:
                 backoff.reset()
@@ -109,10 +127,31 @@ class Uploads:
                     self._rest()
 
     def _open_uploads(self) -> list[_Upload]:
-        """Those that had trouble come last, so that they do not keep the others waiting."""
+        """Those that may be tried now; those that failed come last, so that they do not keep the others waiting."""
+        now = time.monotonic()
         with self._changed:
             open_ones = [upload for upload in self._uploads.values() if not upload.done]
-        return sorted(open_ones, key=lambda upload: upload.troubles)
+        due = [upload for upload in open_ones if upload.failures.is_due(now)]
+        return sorted(due, key=lambda upload: upload.failures.count)
+
+    def _advance_alone(self, upload: _Upload) -> bool:
+        """Bring over some of one worker's; its failure is its own. Raises only if the server is not there at all."""
+        try:
+            busy = self._advance(upload)
+        except (SayHello, Superseded):
+            raise
+        except Away as failure:
+            if failure.status is None or failure.status in _LATER:
+                raise
+            upload.failures.failed(str(failure))
+        except Exception as error:
+            log.exception("this is a fault of tenuto; the uploads of other workers go on")
+            upload.failures.failed(f"{type(error).__name__}: {error}")
+        else:
+            upload.failures.succeeded()
+            upload.failures.note(upload.file_problem)
+            return busy
+        return False
 
     def _rest(self) -> None:
         """Wait a moment if some worker may be printing, or until there is one."""
@@ -140,33 +179,44 @@ class Uploads:
                 upload.log_done = ended
                 return False
             self._send(upload, begin, data)
+            if upload.log_done:
+                return False
         return True
 
     def _send(self, upload: _Upload, begin: int, data: bytes) -> None:
-        upload.troubles += 1
         try:
-            wanted = self._server.put_log(self.node, upload.worker, begin, data)
+            wanted = self._server.put_log(self._hello, upload.worker, begin, data)
         except Refused as error:
-            if error.status not in _NEVER_WANTED:
-                raise Away(str(error)) from None
-            log.warning("a piece of the log of %s is not wanted: %s", upload.worker, error)
+            if error.why.code == NOT_YOURS:
+                log.warning("the log of %s is given up: %s", upload.worker, error)
+                upload.log_done = True
+                return
+            upload.refusals += error.status not in NOT_ALLOWED
+            if error.status not in NEVER_WANTED and upload.refusals < MOST_REFUSALS:
+                raise Away(str(error), error.status) from None
+            log.warning(
+                "a piece of the log of %s is left out, because the server refuses it: %s",
+                upload.worker,
+                error,
+            )
             wanted = begin + len(data)
         if wanted <= upload.at < begin:
             log.warning("the server wants bytes of the log of %s that are gone", upload.worker)
             upload.log_done = True
-        upload.at, upload.troubles = wanted, 0
+        upload.at, upload.refusals = wanted, 0
         upload.parts.drop_before(wanted)
 
 
 def _upload(order: WorkerOrder, files: WorkerFiles) -> _Upload:
     """What there will be to bring over of a worker; one that is linked tells its steps itself."""
-    told = files.link / STEPS if order.linked else files.directory / TOLD
+    written = files.untrusted.below("link", STEPS) if order.linked else files.untrusted.below(TOLD)
     return _Upload(
         order.id,
-        Parts(files.log),
+        Parts(files.untrusted.below(files.log.name)),
         records=(
-            RecordUpload(order.id, "worker", told),
-            RecordUpload(order.id, "supervisor", files.news),
+            RecordUpload(order.id, "worker", written),
+            RecordUpload(order.id, "supervisor", files.untrusted.below(files.news.name)),
         ),
+        failures=Failures(f"uploads of {order.id}"),
         echo=None if order.linked or order.id.role != WORKER else Echo(order, files),
     )

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import unquote
 
 from tenuto.engines.identity import ProcessIdentity
 from tenuto.engines.supervisor import shim
 from tenuto.engines.supervisor.crews.seats import Seat
 from tenuto.engines.supervisor.crews.watch import Watch
+from tenuto.engines.supervisor.isolation import Failures
 from tenuto.engines.supervisor.leftovers import kill_leftovers
-from tenuto.engines.supervisor.records import Exit, Progress, Records, Running, WorkerFiles
+from tenuto.engines.supervisor.records import Records
 from tenuto.engines.supervisor.shim.files import boot
 from tenuto.engines.supervisor.warm.call import without_shell
 from tenuto.engines.supervisor.warm.pool import WarmPool
+from tenuto.engines.supervisor.worker_files import Exit, Progress, Running, WorkerFiles, printable
 from tenuto.wire import membership as memberships
-from tenuto.wire.worker import ExitReason, WorkerOrder, WorkerSeen, WorkerState
+from tenuto.wire.worker import ExitReason, WorkerId, WorkerOrder, WorkerSeen, WorkerState
 
 log = logging.getLogger(__name__)
 _SHIM = Path(shim.__path__[0]) / "__main__.py"
+MOST_PROBLEM_CHARACTERS = 500
+_MOST_GENERATION = 1 << 53
+_MAY_PASS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
 _SECRETS = ("TENUTO_TOKEN",)
 """Variables of the supervisor that are nobody else's business."""
 
@@ -59,11 +68,15 @@ class Worker:
         """Whether a warm server was asked for its shim, which may come to nothing."""
         self._report_stamp = (0, 0)
         self._progress: Progress | None = None
-        self.watch = Watch(files.link / memberships.STATUS) if order.linked else None
+        self.failures = Failures(str(order.id))
+        """What its files have done to those who look at them."""
+        self.watch = Watch(files.untrusted.below("link"), memberships.STATUS) if order.linked else None
         self.told = _told(files.link) if order.linked else 0
         """The newest generation that the worker was told of."""
         self.evicted = False
         """Whether it hung and is being killed."""
+        self.problem_told = False
+        """Whether the server was told that its files cannot be used."""
         if child is not None:
             self.shim_watch = os.pidfd_open(child.pid)
         self.look()
@@ -78,15 +91,26 @@ class Worker:
         if self.end is not None:
             return
         unknown = self.running is None
-        self.running = self.files.running()
+        self._take_running(self.files.running())
         if self.running is not None and self.running.exit_code is not None:
             self.look_at_status()  # what it showed last tells whether it left in peace
-        self.stopping = self.stopping or self.files.stop() is not None
+        self.stopping = self.stopping or self.files.is_to_stop()
         if self.shim_watch is None and self.running is not None:
             self.shim_watch = _watch(self.running.shim)
         self._end_with(self.files.exit())
         if unknown and self.stopping and self.end is None:
             self.repeat_stop()  # it may have looked for a reason to stop just before there was one
+
+    def _take_running(self, found: Running | None) -> None:
+        """Take over what the shim wrote. It is the same shim for all of its life, whatever else stands there later."""
+        known = self.running
+        if found is not None and (known is None or known.shim == found.shim):
+            self.running = found
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with its files now; empty if nothing is."""
+        return self.failures.problem or ("" if self.watch is None else self.watch.problem)
 
     def look_at_report(self) -> None:
         """Read what the worker itself reports."""
@@ -125,6 +149,14 @@ class Worker:
         self.stopping = True
         self.repeat_stop()
 
+    def give_up(self, problem: str) -> None:
+        """End a worker whose record was made unreadable: it cannot be looked after, so it must not run on."""
+        self.failures.note(
+            f"its record cannot be read, so it is ended: {printable(problem, MOST_PROBLEM_CHARACTERS)}"
+        )
+        self.stop(ExitReason.VANISHED, self.failures.problem, 0.0)
+        kill_leftovers(self.files.directory / "report", self.running)  # its shim then sees that all has gone
+
     def repeat_stop(self) -> None:
         """Signal the shim; one that has not begun to listen looks for itself when it does."""
         if self.running is None or self.shim_watch is None:
@@ -140,7 +172,8 @@ class Worker:
         self.look()
         if self.end is not None:
             return True
-        if self.files.shim_lives() or not kill_leftovers(self.files.directory / "report", self.running):
+        known = None if self.running is None else self.running.shim
+        if self.files.shim_lives(known) or not kill_leftovers(self.files.directory / "report", self.running):
             return False
         self.look()  # it may have written its last word meanwhile
         if self.end is None and self.running is None and self._warm:
@@ -175,7 +208,7 @@ class Worker:
             ended_at=None if end is None else end.ended_at,
             exit_code=None if end is None else end.exit_code,
             reason=None if end is None else end.reason,
-            message="" if end is None else end.message,
+            message=printable(self.problem, MOST_PROBLEM_CHARACTERS) if end is None else end.message,
             step=step if status is None else status.step,
             data={} if progress is None else progress.data,
             generation=None if status is None else status.generation or None,
@@ -213,9 +246,22 @@ class Worker:
             reason = ExitReason.VANISHED
             message = f"its shim is gone and left no exit code{': ' if complaint else ''}{complaint}"
         log.warning("%s: %s", self.order.id, message)
-        log_bytes = self.files.add_to_log(f"Program vanished: {message}")
+        self.record_end(reason, message)
+
+    def record_end(self, reason: ExitReason, message: str) -> None:
+        """Write down its end in place of its shim; it counts even if its directory cannot be written to."""
+        log_bytes = 0
+        try:
+            log_bytes = self.files.add_to_log(f"Program vanished: {message}")
+        except OSError as error:
+            self.failures.note(f"its log cannot be completed: {error}")
         end = Exit(exit_code=None, reason=reason, message=message, ended_at=time.time(), log_bytes=log_bytes)
-        self.files.write_exit(end)
+        try:
+            self.files.write_exit(end)
+        except OSError as error:
+            if error.errno in _MAY_PASS:
+                raise  # there will be room again; until then a restart of the supervisor must find it unfinished
+            self.failures.note(f"its end cannot be written down: {error}")
         self._end_with(end)
 
 
@@ -235,7 +281,7 @@ def _start_shim(files: WorkerFiles, lock: int) -> subprocess.Popen[bytes] | None
     """Start a shim and let it have the lock."""
     command = [sys.executable, "-I", "-S", "-X", "utf8", str(_SHIM), str(files.directory), str(lock)]
     try:
-        with (files.directory / "shim.err").open("wb") as complaints:
+        with _new_file(files.directory / "shim.err") as complaints:
             return subprocess.Popen(  # noqa: S603 - our own program
                 command,
                 stdin=subprocess.DEVNULL,
@@ -246,21 +292,47 @@ def _start_shim(files: WorkerFiles, lock: int) -> subprocess.Popen[bytes] | None
                 start_new_session=True,
             )
     except OSError as error:
-        (files.directory / "shim.err").write_text(str(error), encoding="utf-8")
+        with suppress(OSError), _new_file(files.directory / "shim.err") as complaints:
+            complaints.write(str(error).encode())
         return None
     finally:
         os.close(lock)
 
 
+def _new_file(path: Path) -> BinaryIO:
+    """An empty file in place of whatever is there. Raises OSError."""
+    path.unlink(missing_ok=True)
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb")
+
+
 def adopt(records: Records, files: WorkerFiles) -> Worker | None:
     """Take over a worker that an earlier supervisor ordered; None if it had not come to starting anything."""
-    found = files.order()
+    try:
+        found = files.order()
+    except ValueError as error:  # of pydantic, too
+        return _give_up(records, files, str(error))
     if found is None or (files.exit() is None and not files.shim_lives() and _never_began(files, found[1])):
         records.forget(files)
         return None
     worker = Worker(files, found[0], child=None)
-    if worker.end is None and worker.stopping:
+    if worker.end is None and worker.running is None and files.problem:
+        worker.give_up(files.problem)
+    elif worker.end is None and worker.stopping:
         worker.repeat_stop()  # the earlier one may have been killed before it could
+    return worker
+
+
+def _give_up(records: Records, files: WorkerFiles, problem: str) -> Worker | None:
+    """Take over a worker whose order cannot be read, and end it."""
+    try:
+        id = WorkerId.parse(unquote(files.name))  # noqa: A001
+    except ValueError:
+        log.warning("%s is no record of a worker, and is removed", files.directory)
+        records.forget(files)
+        return None
+    order = WorkerOrder(id=id, node="", slot=None, argv=(), env={})
+    worker = Worker(files, order, child=None)
+    worker.give_up(problem)
     return worker
 
 
@@ -273,7 +345,7 @@ def _watch(process: ProcessIdentity) -> int | None:
     """A descriptor for this very process; None if it is no more."""
     try:
         descriptor = os.pidfd_open(process.pid)
-    except ProcessLookupError:
+    except OSError:
         return None
     if process.alive():
         return descriptor
@@ -285,6 +357,8 @@ def _told(link: Path) -> int:
     """The generation that a worker was told of last, by whichever supervisor."""
     try:
         told = memberships.read(link)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return 0
-    return 0 if told is None else told.generation
+    if told is None or not isinstance(told.generation, int) or not 0 <= told.generation < _MOST_GENERATION:
+        return 0
+    return told.generation

@@ -6,25 +6,38 @@ import http.client
 import queue
 import socket
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import pytest
 
+from tenuto.engines.supervisor.crews.keys import PeerKeys
 from tenuto.engines.supervisor.crews.post import Post
 from tenuto.engines.supervisor.crews.reception import Reception
 from tenuto.engines.supervisor.crews.seats import Seat
-from tenuto.engines.supervisor.crews.words import MOST_BYTES, PATH, Word, as_heard, for_others
+from tenuto.engines.supervisor.crews.words import JOB_HEADER, MOST_BYTES, PATH, Word, as_heard, for_others
 from tenuto.wire.codec import encode
 from tenuto.wire.membership import Member, Membership
 from tenuto.wire.status import Stage, Status
+from tenuto.wire.worker import CrewOrder
 
 HANG = 20.0
-TOKEN = "geheim"
+SECRETS = {job: f"geheim-{number}" for number, job in enumerate(("작업", "one", "two"))}
+
+
+def some_keys() -> PeerKeys:
+    """The secrets of some jobs, of which two nodes may speak."""
+    keys, nodes = PeerKeys(), {"węzeł": "", "b": ""}
+    keys.replace(
+        CrewOrder(job=job, plan=1, members=(), lead="b", peers=nodes, hosts=nodes, secret=secret)
+        for job, secret in SECRETS.items()
+    )
+    return keys
 
 
 class Listener:
     def __init__(self) -> None:
         self.heard: queue.Queue[Word] = queue.Queue()
-        self.reception = Reception("127.0.0.1", lambda: TOKEN, self.heard.put)
+        self.reception = Reception("127.0.0.1", some_keys(), self.heard.put)
 
     @property
     def port(self) -> int:
@@ -40,18 +53,18 @@ def listener() -> Iterator[Listener]:
 
 @pytest.fixture
 def post() -> Iterator[Post]:
-    one = Post(lambda: TOKEN)
+    one = Post(some_keys())
     yield one
     one.close()
 
 
-def a_word(number: int = 1, job: str = "작업") -> Word:
+def a_word(number: int = 1, job: str = "작업", node: str = "węzeł") -> Word:
     seat = Seat(node="a", host="127.0.0.1", status=Status(stage=Stage.READY, since=3.0, port=7))
     member = Member(worker="작업.1.worker.0", node="a", host="127.0.0.1", port=7)
     newest = Membership(job=job, generation=4, members=(member,), why="loss", lost=("작업.1.worker.1",))
     return Word(
         job=job,
-        node="węzeł",
+        node=node,
         session="s",
         number=number,
         address="127.0.0.1:9",
@@ -59,6 +72,11 @@ def a_word(number: int = 1, job: str = "작업") -> Word:
         memberships=(newest,),
         evict=("작업.1.worker.2",),
     )
+
+
+def said(job: str, secret: str) -> dict[str, str]:
+    """The headers of a message about a job."""
+    return {"Authorization": f"Bearer {secret}", JOB_HEADER: quote(job)}
 
 
 def test_a_word_arrives_as_it_was_said(post: Post, listener: Listener) -> None:
@@ -99,13 +117,19 @@ def test_how_long_ago_is_told_and_not_when() -> None:
 @pytest.mark.parametrize(
     ("headers", "path", "body", "status"),
     [
-        ({"Authorization": "Bearer wrong"}, PATH, encode(a_word()), 401),
+        (said("작업", "wrong"), PATH, encode(a_word()), 401),
+        (said("작업", ""), PATH, encode(a_word()), 401),
+        ({"Authorization": f"Bearer {SECRETS['작업']}"}, PATH, encode(a_word()), 401),
         ({}, PATH, encode(a_word()), 401),
-        ({"Authorization": f"Bearer {TOKEN}"}, "/elsewhere", encode(a_word()), 404),
-        ({"Authorization": f"Bearer {TOKEN}"}, PATH, b"{}", 422),
-        ({"Authorization": f"Bearer {TOKEN}"}, PATH, b"\xff", 422),
-        ({"Authorization": f"Bearer {TOKEN}", "Content-Length": str(MOST_BYTES + 1)}, PATH, b"", 413),
-        ({"Authorization": f"Bearer {TOKEN}", "Content-Length": "viel"}, PATH, b"", 411),
+        (said("작업", SECRETS["one"]), PATH, encode(a_word()), 401),
+        (said("nobody's", ""), PATH, encode(a_word(job="nobody's")), 401),
+        (said("one", SECRETS["one"]), PATH, encode(a_word()), 403),
+        (said("작업", SECRETS["작업"]), PATH, encode(a_word(node="elsewhere")), 403),
+        (said("작업", SECRETS["작업"]), "/elsewhere", encode(a_word()), 404),
+        (said("작업", SECRETS["작업"]), PATH, b"{}", 422),
+        (said("작업", SECRETS["작업"]), PATH, b"\xff", 422),
+        (said("작업", SECRETS["작업"]) | {"Content-Length": str(MOST_BYTES + 1)}, PATH, b"", 413),
+        (said("작업", SECRETS["작업"]) | {"Content-Length": "viel"}, PATH, b"", 411),
     ],
 )
 def test_who_is_a_stranger_or_talks_nonsense_is_not_listened_to(

@@ -16,6 +16,7 @@ from tenuto.engines.supervisor.crews.seats import Activity
 from tenuto.engines.supervisor.crews.stacks import take_stack
 from tenuto.engines.supervisor.crews.watch import Watch
 from tenuto.wire.status import Stage, Status, StatusPage
+from tenuto.wire.untrusted_files import UntrustedDirectory
 
 HANGS = """
 import faulthandler, signal, sys, threading
@@ -61,7 +62,7 @@ def test_a_worker_tells_where_it_hangs(started: list[subprocess.Popen[bytes]], t
     answer.write_text("what it said another time\n")
     worker = start(started, HANGS, str(answer))
 
-    stack = take_stack(worker.pid, answer)
+    stack = take_stack(worker.pid, UntrustedDirectory(answer.parent), answer.name)
 
     assert "wartet_auf_niemanden" in stack
     assert "another time" not in stack
@@ -72,7 +73,7 @@ def test_of_one_that_was_halted_that_is_said(started: list[subprocess.Popen[byte
     worker = start(started, HANGS, str(tmp_path / "stos"))
     halt(worker)
 
-    assert "its process is stopped" in take_stack(worker.pid, tmp_path / "stos")
+    assert "its process is stopped" in take_stack(worker.pid, UntrustedDirectory(tmp_path), "stos")
 
 
 def test_who_would_die_of_the_question_is_not_asked(
@@ -80,7 +81,7 @@ def test_who_would_die_of_the_question_is_not_asked(
 ) -> None:
     worker = start(started, HANGS, "deaf")
 
-    assert take_stack(worker.pid, tmp_path / "stos").startswith("it does not answer")
+    assert take_stack(worker.pid, UntrustedDirectory(tmp_path), "stos").startswith("it does not answer")
     assert worker.alive()
 
 
@@ -99,7 +100,7 @@ def test_what_a_process_does_is_looked_at_when_it_stays_at_one_thing(
         halt(worker)
     page = StatusPage(tmp_path / "status")
     page.put(Status(stage=Stage.TRAINING, since=100.0))
-    watch = Watch(tmp_path / "status")
+    watch = Watch(UntrustedDirectory(tmp_path), "status")
 
     watch.look(worker.pid, 100.5)
     assert watch.activity is Activity.IDLE, "it has only just begun"
@@ -112,7 +113,7 @@ def test_what_a_process_does_is_looked_at_when_it_stays_at_one_thing(
 
 def test_the_pace_is_that_of_usual_steps(tmp_path: Path) -> None:
     page = StatusPage(tmp_path / "status")
-    watch = Watch(tmp_path / "status")
+    watch = Watch(UntrustedDirectory(tmp_path), "status")
     for second in range(10):
         page.put(Status(step=10 * second, since=float(second)))
         watch.look(None, float(second))
@@ -127,7 +128,7 @@ def test_the_pace_is_that_of_usual_steps(tmp_path: Path) -> None:
 
 
 def test_a_page_that_is_none_is_no_trouble(tmp_path: Path) -> None:
-    watch = Watch(tmp_path / "status")
+    watch = Watch(UntrustedDirectory(tmp_path), "status")
     watch.look(1, 1.0)
     (tmp_path / "status").write_bytes(b"nonsense" * 100)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 from fastapi import FastAPI
+from tests.engines.authority import OpenAuthority
 from tests.engines.supervisor.node import NODE, TOKEN, Desk, Node, a_node
 
 from tenuto.engines.node_api import node_router
@@ -38,7 +39,7 @@ class SampledDesk(Desk):
     def make_app(self) -> FastAPI:
         app = FastAPI()
         app.include_router(
-            node_router(self.engine, self.logs, lambda token: token == TOKEN, self.settings, samples=self)
+            node_router(self.engine, self.logs, OpenAuthority(TOKEN), self.settings, samples=self)
         )
         return app
 

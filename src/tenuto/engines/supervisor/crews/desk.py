@@ -13,10 +13,12 @@ from dataclasses import replace
 from typing import Protocol
 
 from tenuto.engines.supervisor.crews.job import CrewJob
+from tenuto.engines.supervisor.crews.keys import PeerKeys
 from tenuto.engines.supervisor.crews.notes import CrewNotes, Note
 from tenuto.engines.supervisor.crews.seats import Seat
 from tenuto.engines.supervisor.crews.watch import STUCK
 from tenuto.engines.supervisor.crews.words import Word, for_others
+from tenuto.engines.supervisor.isolation import Failures
 from tenuto.engines.supervisor.worker import Worker
 from tenuto.wire import membership as memberships
 from tenuto.wire.membership import Membership
@@ -45,18 +47,26 @@ class Crews:
     """The jobs of this node that rescale in place."""
 
     def __init__(
-        self, notes: CrewNotes, hello: Hello, sender: Sender, evict: Callable[[Worker, float], None]
+        self,
+        notes: CrewNotes,
+        hello: Hello,
+        sender: Sender,
+        evict: Callable[[Worker, float], None],
+        keys: PeerKeys | None = None,
     ) -> None:
         self._notes = notes
         self._me = hello
         self._sender = sender
         self._evict = evict
+        self._keys = keys or PeerKeys()
         self._jobs: dict[str, CrewJob] = {}
         self._restored: list[Note] = notes.all()
+        self._keys.replace(note.order for note in self._restored)
         self._evicted: set[str] = set()
         self._said: dict[str, object] = {}
         """The outline of what was said last about a job."""
         self._own: dict[str, dict[str, Seat]] = {}
+        self._failures: dict[str, Failures] = {}
         self._number = 0
         self._speak_at = 0.0
         self.look_at = math.inf
@@ -75,12 +85,16 @@ class Crews:
         for gone in self._jobs.keys() - {order.job for order in orders}:
             del self._jobs[gone]
             self._said.pop(gone, None)
+            self._failures.pop(gone, None)
             self._notes.forget(gone)
+        self._keys.replace(orders)
 
     def hear(self, word: Word, now: float) -> None:
         """Another node has spoken."""
         self._restore(now)
         job = self._jobs.get(word.job)
+        if job is not None and word.node not in job.others:
+            return  # a node that has nothing to do with the job
         if job is None or word.node == self._me.node:
             return  # it is over here; or our orders have yet to come, and then we are told again
         if job.hear(word, now):
@@ -100,7 +114,7 @@ class Crews:
         }
         self.look_at = math.inf
         for job in self._jobs.values():
-            self._advance(job, workers, now)
+            self._advance_alone(job, workers, now)
         if now >= self._speak_at:
             self._speak_at = now + _SPEAK
         if not all(job.leads for job in self._jobs.values()):
@@ -124,6 +138,21 @@ class Crews:
         for note in self._restored:
             self._jobs[note.order.job] = CrewJob.of(note, self._me.node, now)
         self._restored = []
+
+    def _advance_alone(self, job: CrewJob, workers: Mapping[str, Worker], now: float) -> None:
+        """Whatever goes wrong with one job, the others go on."""
+        failures = self._failures.setdefault(job.order.job, Failures(f"job {job.order.job}"))
+        if not failures.is_due(now):
+            self.look_at = min(self.look_at, failures.not_before)
+            return
+        try:
+            self._advance(job, workers, now)
+        except Exception as error:
+            log.exception("this is a fault of tenuto; other jobs go on")
+            failures.failed(f"its generations cannot be decided: {error}")
+            self.look_at = min(self.look_at, failures.not_before)
+        else:
+            failures.succeeded()
 
     def _advance(self, job: CrewJob, workers: Mapping[str, Worker], now: float) -> None:
         own, before = self._own[job.order.job], job.last

@@ -13,7 +13,8 @@ from typing import Any
 from tenuto.engines.supervisor.crews.stacks import take_stack
 from tenuto.engines.supervisor.crews.trainer import find_trainer
 from tenuto.engines.supervisor.news import News
-from tenuto.engines.supervisor.worker import Worker
+from tenuto.engines.supervisor.worker import MOST_PROBLEM_CHARACTERS, Worker
+from tenuto.engines.supervisor.worker_files import printable
 from tenuto.wire import records
 from tenuto.wire.membership import STACK, STATUS
 from tenuto.wire.status import Stage
@@ -41,9 +42,8 @@ def ask(worker: Worker, seconds: float, deliver: Callable[[StackTaken], None]) -
 
     def work() -> None:
         try:
-            stack = take_stack(
-                find_trainer(process.pid, worker.files.link / STATUS), worker.files.link / STACK
-            )
+            trainer = find_trainer(process.pid, worker.files.link / STATUS)
+            stack = take_stack(trainer, worker.files.untrusted.below("link"), STACK)
         except Exception as error:  # whatever it is, the others must not wait any longer
             log.exception("the stack of %s cannot be taken", worker.order.id)
             stack = f"its stack cannot be taken: {error}"
@@ -78,6 +78,14 @@ def tell_of_loss(worker: Worker, node: str) -> None:
     if by_itself and died and not left:
         told: dict[str, Any] = {"reason": _reason(worker), "exit_code": end.exit_code}
         News(worker.files.news).tell_once(records.LOSS, **_who(worker, node), **told)
+
+
+def tell_of_problem(worker: Worker, node: str, problem: str) -> None:
+    """Say, once for each worker, that what it wrote cannot be used."""
+    if not worker.problem_told:
+        worker.problem_told = True
+        told: dict[str, Any] = {"problem": printable(problem, MOST_PROBLEM_CHARACTERS)}
+        News(worker.files.news).tell_once(records.PROBLEM, **_who(worker, node), **told)
 
 
 def _reason(worker: Worker) -> str:

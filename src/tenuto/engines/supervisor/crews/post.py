@@ -5,10 +5,11 @@ from __future__ import annotations
 import http.client
 import logging
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
+from urllib.parse import quote
 
-from tenuto.engines.supervisor.crews.words import PATH, Word
+from tenuto.engines.supervisor.crews.keys import PeerKeys
+from tenuto.engines.supervisor.crews.words import JOB_HEADER, PATH, Word
 from tenuto.wire.codec import encode
 
 log = logging.getLogger(__name__)
@@ -25,14 +26,14 @@ class _Letter:
 class Post:
     """All that is on its way. A word that a newer one has followed is not sent."""
 
-    def __init__(self, token: Callable[[], str]) -> None:
-        self._token = token
+    def __init__(self, keys: PeerKeys) -> None:
+        self._keys = keys
         self._boxes: dict[str, _Box] = {}
 
     def send(self, node: str, address: str, word: Word) -> None:
         """Put it into the node's box."""
         if node not in self._boxes:
-            self._boxes[node] = _Box(node, self._token)
+            self._boxes[node] = _Box(node, self._keys)
         self._boxes[node].put(_Letter(address, word))
 
     def close(self) -> None:
@@ -44,8 +45,8 @@ class Post:
 class _Box:
     """One node's."""
 
-    def __init__(self, node: str, token: Callable[[], str]) -> None:
-        self._token = token
+    def __init__(self, node: str, keys: PeerKeys) -> None:
+        self._keys = keys
         self._changed = threading.Condition()
         self._letters: dict[str, _Letter] = {}
         self._ended = threading.Event()
@@ -77,7 +78,7 @@ class _Box:
     def _deliver(self, letter: _Letter) -> bool:
         """Send it; True if it has arrived, and then it is done unless a newer one has come."""
         try:
-            status = _post(letter, self._token())
+            status = _post(letter, self._keys.secret(letter.word.job))
         except (OSError, ValueError, http.client.HTTPException):
             return False  # it is away; its controller or itself will say where it is
         if status != http.client.NO_CONTENT:
@@ -89,11 +90,15 @@ class _Box:
         return True
 
 
-def _post(letter: _Letter, token: str) -> int:
+def _post(letter: _Letter, secret: str) -> int:
     host, _, port = letter.address.rpartition(":")
     connection = http.client.HTTPConnection(host.strip("[]"), int(port), timeout=_PATIENCE)
     try:
-        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        headers = {
+            "Authorization": f"Bearer {secret}",
+            JOB_HEADER: quote(letter.word.job, safe=""),
+            "Content-Type": "application/json",
+        }
         connection.request("POST", PATH, body=encode(letter.word), headers=headers)
         return connection.getresponse().status
     finally:

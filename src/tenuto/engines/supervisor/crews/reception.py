@@ -1,8 +1,7 @@
-"""Hears the words of other supervisors, on a port of its own; who has not the nodes' token is not listened to."""
+"""Receives the messages of other supervisors, on a port of its own, if they have the secret of the job (`keys`)."""
 
 from __future__ import annotations
 
-import hmac
 import logging
 import socket
 import threading
@@ -10,10 +9,12 @@ from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+from urllib.parse import unquote
 
 from pydantic import ValidationError
 
-from tenuto.engines.supervisor.crews.words import MOST_BYTES, PATH, Word
+from tenuto.engines.supervisor.crews.keys import PeerKeys
+from tenuto.engines.supervisor.crews.words import JOB_HEADER, MOST_BYTES, PATH, Word
 from tenuto.wire.codec import decode
 
 log = logging.getLogger(__name__)
@@ -26,8 +27,8 @@ _AT_ONCE = 64
 class Reception:
     """Listens until it is closed. What is said is handed to `deliver`, from other threads."""
 
-    def __init__(self, host: str, token: Callable[[], str], deliver: Callable[[Word], None]) -> None:
-        self._server = _Server(_listen(host), token, deliver)
+    def __init__(self, host: str, keys: PeerKeys, deliver: Callable[[Word], None]) -> None:
+        self._server = _Server(_listen(host), keys, deliver)
         port = self._server.socket.getsockname()[1]
         self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         threading.Thread(target=self._server.serve_forever, daemon=True, name="reception").start()
@@ -47,13 +48,11 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(
-        self, listening: socket.socket, token: Callable[[], str], deliver: Callable[[Word], None]
-    ) -> None:
+    def __init__(self, listening: socket.socket, keys: PeerKeys, deliver: Callable[[Word], None]) -> None:
         super().__init__(listening.getsockname()[:2], _Handler, bind_and_activate=False)
         self.socket.close()
         self.socket = listening
-        self.token = token
+        self.keys = keys
         self.deliver = deliver
         self._room = threading.BoundedSemaphore(_AT_ONCE)
 
@@ -84,8 +83,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def _answer(self) -> HTTPStatus:
-        said = self.headers.get("Authorization", "")
-        if not hmac.compare_digest(said.encode(), f"Bearer {self.server.token()}".encode()):
+        job = unquote(self.headers.get(JOB_HEADER, ""))
+        scheme, _, secret = self.headers.get("Authorization", "").partition(" ")
+        if scheme != "Bearer" or not self.server.keys.accepts(job, secret):
             return HTTPStatus.UNAUTHORIZED
         if self.path != PATH:
             return HTTPStatus.NOT_FOUND
@@ -98,6 +98,8 @@ class _Handler(BaseHTTPRequestHandler):
             word = decode(Word, self.rfile.read(int(length)))
         except ValidationError:
             return HTTPStatus.UNPROCESSABLE_ENTITY
+        if word.job != job or not self.server.keys.has(job, word.node):
+            return HTTPStatus.FORBIDDEN
         self.server.deliver(word)
         return HTTPStatus.NO_CONTENT
 

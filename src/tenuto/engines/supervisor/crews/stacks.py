@@ -11,6 +11,8 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
+from tenuto.wire.untrusted_files import UntrustedDirectory
+
 _PATIENCE = 1.0
 """Seconds that it may take to answer."""
 _LOOK = 0.01
@@ -20,10 +22,10 @@ _MOST = 32 << 10
 _STATES = {"T": "stopped", "t": "stopped", "D": "waiting for a disk or device", "Z": "dead"}
 
 
-def take_stack(pid: int, answer: Path) -> str:
+def take_stack(pid: int, link: UntrustedDirectory, name: str) -> str:
     """The stacks of all threads, or what can be said instead. Takes up to a few seconds."""
     state = _state(pid)
-    said = _asked(pid, answer) if state != "stopped" and _hears(pid) else ""
+    said = _asked(pid, link, name) if state != "stopped" and _hears(pid) else ""
     if said:
         return said
     seen = _by_py_spy(pid)
@@ -41,9 +43,9 @@ def _hears(pid: int) -> bool:
     return bool(int(caught, 16) >> (signal.SIGUSR2 - 1) & 1)
 
 
-def _asked(pid: int, answer: Path) -> str:
+def _asked(pid: int, link: UntrustedDirectory, name: str) -> str:
     """Ask it by SIGUSR2; faulthandler writes the answer to a file."""
-    before = _size(answer)
+    before = link.stamp(name)[1]
     try:
         os.kill(pid, signal.SIGUSR2)
     except OSError:
@@ -51,14 +53,9 @@ def _asked(pid: int, answer: Path) -> str:
     give_up, length, since = time.monotonic() + _PATIENCE, before, time.monotonic()
     while (now := time.monotonic()) < give_up and not (length > before and now - since >= _QUIET):
         time.sleep(_LOOK)
-        if (size := _size(answer)) != length:
+        if (size := link.stamp(name)[1]) != length:
             length, since = size, time.monotonic()
-    try:
-        with answer.open("rb") as file:
-            file.seek(before)
-            return file.read(_MOST).decode(errors="replace").strip()
-    except OSError:
-        return ""
+    return link.read(name, _MOST, before).data.decode(errors="replace").strip()
 
 
 def _by_py_spy(pid: int) -> str:
@@ -82,10 +79,3 @@ def _state(pid: int) -> str:
     except (OSError, IndexError):
         return "gone"
     return _STATES.get(letter, "running" if letter == "R" else "asleep")
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0

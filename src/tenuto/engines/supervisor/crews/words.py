@@ -1,6 +1,6 @@
 """What supervisors of a job's nodes tell each other: all that one of them knows, so that a lost word does no harm.
 
-POST /api/peer/v1/crews   Word -> 204      bearer: the token that all nodes share
+POST /api/peer/v1/crews   Word -> 204      Tenuto-Job: the job's id, quoted; bearer: the secret of this job (`keys`)
 
 Those who follow tell the lead of their workers, the lead tells all of memberships. Each says where it listens, so one
 that comes back elsewhere is found without anybody's help; and one whose session is new is told everything again.
@@ -16,6 +16,8 @@ from tenuto.wire.membership import Membership
 
 PATH = "/api/peer/v1/crews"
 MOST_BYTES = 8 << 20
+JOB_HEADER = "Tenuto-Job"
+"""The secret is checked before the body is read, so the job stands before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,7 +41,7 @@ class Life:
         self._task: dict[str, Any] = read_whole(f"{directory}/order.json")
         self._order: dict[str, Any] = self._task["order"]
         self._log = Log(f"{directory}/log", self._task["spool_bytes"])
-        self._processes = Processes(self._log, f"{directory}/stop.json", self._order["grace"])
+        self._processes = Processes(self._log, f"{directory}/stop.json", float(self._order["grace"]))
         self._linked = bool(self._order.get("linked"))
 
     def live(self) -> None:
@@ -131,8 +131,8 @@ class Life:
         while True:
             try:
                 write_whole(path, value, durable=durable)
-            except FileNotFoundError:
-                return  # somebody removed the directory: nobody is waiting for it
+            except (FileNotFoundError, NotADirectoryError):
+                return  # the directory was removed or replaced: no supervisor looks there any more
             except OSError:
                 time.sleep(_LOOK_AGAIN)
             else:

@@ -44,7 +44,8 @@ class Log:
         end = self.offset + len(piece)
         try:
             if self._part is None:
-                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+                # The worker could put a pipe or a link there: neither may block us, nor lead elsewhere.
+                flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
                 self._part = os.open(self._path(self.offset), flags, 0o600)
                 self._starts.append(self.offset)
             while self.offset < end:

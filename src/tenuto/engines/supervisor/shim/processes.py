@@ -40,6 +40,8 @@ class Processes:
         One that was told to go may leave a child that is about to: a shell dies of SIGTERM before what it runs.
         """
         self._stop_file = stop_file
+        self._most_grace = grace
+        """Seconds; a worker could write a longer time into the file that says why it shall end."""
         self._plain_stop = {"reason": "stopped", "message": "", "grace": grace}
         self._log = log
         self._main = 0
@@ -114,9 +116,27 @@ class Processes:
 
     def heed(self) -> None:
         """Look whether and why the worker shall end; the grace of an earlier order is never made longer."""
-        self.stop = read_whole(self._stop_file) or self.stop
+        self.stop = self._read_stop() or self.stop
         if self.stop is not None and self._any_left:
             self._end_it(self.stop)
+
+    def _read_stop(self) -> dict[str, Any] | None:
+        """The order to stop, if there is one that can be read."""
+        try:
+            given = read_whole(self._stop_file)
+        except OSError:
+            return None
+        if not isinstance(given, dict):
+            return None
+        grace = given.get("grace")
+        if isinstance(grace, bool) or not isinstance(grace, int | float) or not grace >= 0:
+            grace = self._most_grace
+        return {
+            "reason": str(given.get("reason") or "stopped"),
+            "message": str(given.get("message") or ""),
+            "grace": min(grace, self._most_grace),
+            "quiet": bool(given.get("quiet")),
+        }
 
     def _end_it(self, why: dict[str, Any]) -> None:
         grace = float(why["grace"])
