@@ -8,7 +8,7 @@ BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo wheelhouse figures-quick figures test test-big crash chaos attack live-promises control-plane monitor dashboard screenshots check format bench clean
+.PHONY: help demo figures-quick figures wheelhouse test test-big crash chaos attack live-promises control-plane monitor dashboard screenshots check format bench clean
 
 # What the examples, the demo and the tests train with. The package itself does not need it; a wheel for a GPU is
 # named with make TORCH=...

@@ -58,6 +58,9 @@ class Workers:
 
     env: Mapping[str, str] = field(default_factory=dict)
     """Variables of its environment, unless its job sets them otherwise. Those that run keep what they have."""
+    inherit: str = ""
+    """Names of variables that it inherits from its supervisor besides the usual ones, with blanks between them; a `*`
+    at the end stands for any ending."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,6 +45,7 @@ def test_variables_for_all_workers_stand_in_the_file(tmp_path: Path) -> None:
         ("workers", {"env": {"TENUTO_RANK": "1"}}, "belongs to tenuto"),
         ("workers", {"env": {"RANK": "1"}}, "workers.env sets RANK"),
         ("workers", {"env": {"CUDA_VISIBLE_DEVICES": "0"}}, "Each worker gets its own"),
+        ("workers", {"inherit": "HF_HOME A=B"}, "workers.inherit names 'A=B'"),
         ("sharing", {"jobs": 0}, "Write 1 if no two jobs"),
         ("sharing", {"memory": 50.0}, "more than all there is"),
     ],

@@ -121,6 +121,17 @@ class QuarantineContract:
         assert {event.data["table"] for event in reported(store)} == {"attempts", "meta"}
         store.write(setting(bad=[3]))
         assert store.read(lambda tx: tx.meta("bad")) == [3]
+        spoil("meta", "key = 'bad'", "[3")
+        assert store.read(lambda tx: tx.meta("bad")) is None
+        assert [event.data["table"] for event in reported(store)].count("meta") == 2
+
+    def test_old_events_that_cannot_be_read_are_removed_like_others(self, store: Store, spoil: Spoil) -> None:
+        for _ in range(4):
+            store.write(lambda tx: tx.add_event(an_event()))
+        spoil("events", "id IN (1, 2)", "")
+        assert event_ids(store) == [3, 4]
+
+        assert store.write(lambda tx: tx.remove_events(3, 10)) == 2
 
     def test_each_record_is_reported_once_whoever_finds_it(
         self, store: Store, spoil: Spoil, reopened: Callable[[], Store]

@@ -9,12 +9,15 @@ from dataclasses import replace
 import pytest
 from tests.engines.serving import Dialler, Server, an_app
 
+from tenuto.engines import node_uploads
 from tenuto.engines.local import LocalEngine
-from tenuto.engines.node_api import LAST_MOMENT, MOST_WAITING, TAKERS
+from tenuto.engines.node_limits import LAST_MOMENT
+from tenuto.engines.node_uploads import TAKERS
 from tenuto.engines.supervisor.sampling.shelf import BATCH_BYTES
 from tenuto.model.node import Slot
 from tenuto.monitor.lines import encode
 from tenuto.settings import Monitor, Settings
+from tenuto.wire.codec import encode as to_json
 from tenuto.wire.node import SAMPLES, Acknowledged, Hello, Report, Sampled, Samples, Welcome
 from tenuto.wire.sample import DiskSample, Gap, GpuProcess, GpuSample, NetSample, NodeSample
 
@@ -130,7 +133,8 @@ def test_a_history_that_hangs_keeps_nothing_else_from_being_answered(
 ) -> None:
     sink.held.clear()
     answers: list[int] = []
-    waiting = [threading.Thread(target=upload, args=(server, answers)) for _ in range(TAKERS + 3)]
+    names = [f"노드-{number}" for number in range(TAKERS + 3)]
+    waiting = [threading.Thread(target=upload, args=(server, name, answers)) for name in names]
     for one in waiting:
         one.start()
     for _ in range(TAKERS):
@@ -145,13 +149,14 @@ def test_a_history_that_hangs_keeps_nothing_else_from_being_answered(
     assert answers == [200] * (TAKERS + 3)
 
 
+@pytest.mark.parametrize("limit", ["WAITING_PER_NODE", "MAX_WAITING_BYTES"])
 def test_of_uploads_that_would_have_to_wait_only_so_many_do(
-    node: Dialler, sink: Sink, server: Server, monkeypatch: pytest.MonkeyPatch
+    node: Dialler, sink: Sink, server: Server, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
-    assert MOST_WAITING > TAKERS
-    monkeypatch.setattr("tenuto.engines.node_api.MOST_WAITING", 1)
+    one_upload = {"WAITING_PER_NODE": 1, "MAX_WAITING_BYTES": len(to_json(TOLD))}
+    monkeypatch.setattr(node_uploads, limit, one_upload[limit])
     sink.held.clear()
-    first = threading.Thread(target=upload, args=(server, []))
+    first = threading.Thread(target=upload, args=(server, "노드-0", []))
     first.start()
     assert sink.entered.acquire(timeout=HANG)
 
@@ -162,9 +167,10 @@ def test_of_uploads_that_would_have_to_wait_only_so_many_do(
     assert (refused.status_code, refused.json()["code"]) == (503, "busy")
 
 
-def upload(server: Server, answers: list[int]) -> None:
-    with Dialler(server.url) as mine:
-        answers.append(mine.post("/samples", TOLD).status_code)
+def upload(server: Server, name: str, answers: list[int]) -> None:
+    with Dialler(server.url, node=name) as mine:
+        mine.say("/hello", replace(HELLO, node=name), Welcome)
+        answers.append(mine.post("/samples", replace(TOLD, node=name)).status_code)
 
 
 def a_large_node() -> NodeSample:

@@ -166,7 +166,9 @@ def platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Platfo
     monkeypatch.setenv("PYTHONPATH", str(Path(tenuto.__file__).parents[1]))
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "lo")
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "torch"))  # else it is in TMPDIR
-    made = Platform(tmp_path / "platform", "--nodes", "1", "--slots", "2")
+    settings = tmp_path / "settings.yaml"
+    settings.write_text("workers: {inherit: TORCHINDUCTOR_CACHE_DIR}\n")
+    made = Platform(tmp_path / "platform", "--nodes", "1", "--slots", "2", "--config", str(settings))
     try:
         made.up()
         yield made

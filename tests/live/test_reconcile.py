@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,7 @@ from tenuto.live.reconcile import News, Watch, reconcile
 from tenuto.model.node import Node, NodeState, Slot
 
 
-def seen(*nodes: Node, slots: int = 2, **labels: str) -> News:
+def seen(*nodes: Node, slots: int = 2, problem: str = "", **labels: str) -> News:
     one = NodeSeen(
         name="węzeł",
         slots=(Slot(),) * slots,
@@ -20,6 +21,7 @@ def seen(*nodes: Node, slots: int = 2, **labels: str) -> News:
         heard_at=5.0,
         listened_at=5.0,
         labels=labels,
+        problem=problem,
     )
     known: Mapping[str, Node] = {node.name: node for node in nodes}
     return reconcile(Records(nodes=known), Observation({"węzeł": one}, {}, 5.0), {}, 5.0, Watch(15.0, 0.0))
@@ -40,6 +42,26 @@ def test_a_node_that_comes_back_with_other_labels_or_slots_is_recorded_anew_once
     assert moved.labels == {"rack": "8"}
     assert [event.reason for event in seen(node, rack="8").events] == ["now with other labels"]
     assert [event.reason for event in seen(node, slots=3, rack="8").events] == ["now with 3 slots"]
+
+
+def test_a_node_whose_supervisor_cannot_work_is_drained_until_it_can() -> None:
+    [node] = seen().changed_nodes
+
+    [broken] = seen(node, problem="its directory was deleted").changed_nodes
+    again = seen(broken, problem="its directory was deleted")
+    [whole] = seen(broken).changed_nodes
+
+    assert (broken.state, broken.problem) == (NodeState.DRAINING, "its directory was deleted")
+    assert again.changed_nodes == ()
+    assert (whole.state, whole.problem) == (NodeState.ONLINE, "")
+
+
+def test_a_node_that_a_user_drained_stays_so_whatever_its_supervisor_says() -> None:
+    [node] = seen().changed_nodes
+    drained = replace(node, state=NodeState.DRAINING)
+
+    assert seen(drained, problem="its directory was deleted").changed_nodes == ()
+    assert seen(drained).changed_nodes == ()
 
 
 @pytest.mark.parametrize(("listened", "offline"), [(20.0, False), (20.5, True)])

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.security.route_walk import all_routes
 from tests.server.serving import NOW, Served, a_server
 
 from tenuto.model.event import Event
@@ -189,6 +192,38 @@ def test_files_of_a_job_that_was_deleted_meanwhile_are_removed_first(quota: Quot
     assert quota.printed(alive) == 50 * KIB
 
 
+def test_files_of_a_job_whose_record_cannot_be_read_count_as_those_of_one_that_runs(tmp_path: Path) -> None:
+    settings = replace(SETTINGS, retention=replace(QUOTAS, file_seconds=5000.0))
+    with a_server(tmp_path, settings) as server:
+        quota = Quota(server)
+        damaged = quota.attempt(quota.job("damaged"))
+        quota.prints(damaged, 5)
+        with closing(sqlite3.connect(tmp_path / "store.sqlite")) as connection, connection:
+            connection.execute("UPDATE jobs SET record = 'damaged' WHERE id = ?", (damaged.job,))
+
+        quota.service.run_round()
+
+        assert quota.printed(damaged) == 5 * KIB
+
+
+def test_the_newest_output_of_every_running_worker_stays_however_small_the_quota(tmp_path: Path) -> None:
+    quotas = replace(QUOTAS, log_bytes=1, record_bytes=1, events=1)
+    with a_server(tmp_path, replace(SETTINGS, retention=quotas)) as server:
+        quota = Quota(server)
+        workers = [quota.attempt(quota.job(f"job {number}")) for number in range(3)]
+        for worker in workers:
+            quota.prints(worker, 30)
+            quota.reports(worker, 30)
+
+        quota.service.run_round()
+
+        for worker in workers:
+            first, text = server.logs.tail(worker, 1, KIB)
+            assert (first + len(text), text[-2:]) == (30 * KIB, b"x\n")
+            assert [record["seq"] for record in quota.steps.read(Stream(worker))][-1] == 29
+        assert server.get("/events", last=True)["items"][-1]["kind"] == "retention"
+
+
 # records
 
 
@@ -304,6 +339,25 @@ def test_old_events_go_by_their_age_and_future_ones_do_not_stop_that(tmp_path: P
 
         assert removed.events == 1401
         assert server.store.read(lambda tx: tx.oldest_event()) == 1402
+
+
+def test_every_view_of_a_job_answers_when_all_its_events_were_removed(quota: Quota) -> None:
+    job = quota.job("old")
+    quota.server.store.write(lambda tx: tx.add_event(Event(kind="node", at=NOW, actor="n", node="n")))
+    quota.server.store.write(lambda tx: tx.remove_events(1 << 40, 1000))
+    assert quota.events_of(job) == 0
+    paths = {
+        route.path.removeprefix("/api/v1").replace("{ref}", job)
+        for route in all_routes(quota.server.app)
+        if "GET" in (route.methods or ()) and "stream" not in route.path
+    }
+
+    answers = {
+        path: quota.server.http.get(path).status_code for path in paths if "{" not in path and path[:1] == "/"
+    }
+
+    assert f"/jobs/{job}/explain" in answers
+    assert [path for path, code in answers.items() if code == 500] == []
 
 
 # ages

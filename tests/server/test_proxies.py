@@ -1,10 +1,10 @@
-"""Which addresses are proxies, and which are counted together."""
+"""Which addresses are proxies."""
 
 from __future__ import annotations
 
 import pytest
 
-from tenuto.server.proxies import UNIX_SOCKET, address_group, is_proxy, proxy_networks
+from tenuto.server.proxies import UNIX_SOCKET, is_proxy, proxy_networks
 
 
 @pytest.mark.parametrize(
@@ -30,17 +30,3 @@ def test_without_a_setting_no_address_is_a_proxy() -> None:
 def test_what_is_no_network_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=text.partition("/")[0]):
         proxy_networks(f"127.0.0.1 {text}")
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "together"),
-    [
-        ("192.0.2.1", "192.0.2.2", False),
-        ("2001:db8::1", "2001:db8::ffff:1", True),
-        ("2001:db8::1", "2001:db8:0:1::1", False),
-        ("::ffff:192.0.2.1", "192.0.2.1", True),
-        ("no address", "no address", True),
-    ],
-)
-def test_addresses_of_one_subscriber_are_counted_together(one: str, other: str, together: bool) -> None:
-    assert (address_group(one) == address_group(other)) == together

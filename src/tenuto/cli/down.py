@@ -16,19 +16,14 @@ from tenuto.cli.home import Home
 from tenuto.cli.local_nodes import anything_left
 from tenuto.cli.plan import Plan
 from tenuto.cli.printing import print_json, say
+from tenuto.cli.still_running import StillRunning, refuse_if_workers_run
 from tenuto.cli.up import STORE, read_file, read_variables
 from tenuto.client.plain import PlainClient
 from tenuto.engines.identity import ProcessIdentity
-from tenuto.errors import Told, Unreachable
+from tenuto.errors import Unreachable
 from tenuto.model.phase import PLACED
 
 _LOOK = 0.2
-
-
-class StillRunning(Told):
-    """Not everything has stopped in the time that was given."""
-
-    code = "still_running"
 
 
 def down(
@@ -46,7 +41,8 @@ def down(
 ) -> None:
     """Drain and stop the platform on this machine: workers, supervisors and server.
 
-    Jobs that run are told to stop and go on at the next start; nothing is lost.
+    Jobs that run are told to stop and go on at the next start; nothing is lost. Fails, and names the processes, if
+    workers are left that no supervisor knows.
     """
     home = Home.named_by(os.environ)
     until = time.monotonic() + timeout
@@ -63,6 +59,7 @@ def down(
             await_end(home, client, until)
     else:
         stopped = False
+    refuse_if_workers_run(home)
     home.remove_leftovers()
     if as_json:
         print_json({"stopped": stopped})

@@ -29,6 +29,8 @@ def node_lines(node: Json, told: Json | None, width: int) -> list[Text]:
             f"{held}  CPU {occupied['cpu']}/{occupied['cpu_total']}  GPU {occupied['gpu']}/{occupied['gpu_total']}",
         ),
     ]
+    if node.get("problem"):
+        lines.append(_line(width, "problem", (node["problem"], "yellow")))
     if node["jobs"]:
         lines.append(_line(width, "jobs", ", ".join(node["jobs"])))
     if node["labels"]:

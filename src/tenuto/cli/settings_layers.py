@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
@@ -22,6 +23,7 @@ SHORTEST_PERIOD, LONGEST_PERIOD = 0.1, 600.0
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("text", "json")
 PREFIX = "TENUTO"
+_INHERITED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\*?", re.ASCII)
 _EACH_ITS_OWN = frozenset(
     {
         env.RANK,
@@ -91,6 +93,7 @@ def _check(settings: Settings) -> None:
     _check_influx(settings.influx)
     _check_idle(settings.idle)
     _check_variables(settings.workers.env)
+    _check_inherited(settings.workers.inherit)
 
 
 def _check_connections(serving: Serving) -> None:
@@ -200,6 +203,16 @@ def _check_variables(variables: Mapping[str, str]) -> None:
         ) from None
     own = sorted(_EACH_ITS_OWN & variables.keys())
     _demand(not own, "workers.env", f"sets {', '.join(own)}", "Each worker gets its own; leave it out")
+
+
+def _check_inherited(names: str) -> None:
+    wrong = [name for name in names.split() if not _INHERITED.fullmatch(name)]
+    _demand(
+        not wrong,
+        "workers.inherit",
+        f"names {', '.join(map(repr, wrong))}, which is no variable",
+        "Write names with blanks between them, such as HF_HOME TORCH_*",
+    )
 
 
 def _demand(holds: bool, field: str, problem: str, remedy: str) -> None:

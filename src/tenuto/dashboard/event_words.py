@@ -34,7 +34,7 @@ _BY_KIND: Mapping[str, str] = {
     "loss": "lost a worker", "hung": "stands still", "problem": "has files that cannot be used",
     "idle": "uses none of its GPUs", "busy": "uses its GPUs again",
     "logs": "had its log deleted", "changed": "was changed", "deleted": "was deleted",
-    "monitoring": "has a gap in its history", "shadows": "other policies decide along",
+    "monitoring": "has a gap in its history", "unreadable": "cannot be read", "shadows": "other policies decide along",
 }  # fmt: skip
 _WORKER, _POLICY, _NODE, _CONTROLLER = "worker:", "policy:", "node:", "controller"
 

@@ -50,6 +50,8 @@ _FOREIGN_ORIGIN = (
     "This request comes from another page. If this one is reached through a proxy with TLS, the setting "
     "serving.proxies must name the proxy's address, and the proxy must send X-Forwarded-Proto."
 )
+RETRY_SECONDS = 10.0
+"""Time after which pages that could not be loaded are loaded again: each attempt costs a thread and a traceback."""
 _LONGEST_FORM = 4096
 _LARGEST_UPLOAD = 64 << 20
 """Bytes; what a page takes may be less."""
@@ -75,6 +77,8 @@ class House:
         """Answers what is not ours."""
         self._inside: ASGIApp | None = None
         self._opening: asyncio.Task[None] | None = None
+        self._failed_at = 0.0
+        """When the pages could not be loaded last, in seconds of the loop's clock."""
         self._stack = AsyncExitStack()
 
     async def close(self) -> None:
@@ -157,7 +161,10 @@ class House:
         return self._inside is not None
 
     def _begin_to_open(self) -> asyncio.Task[None]:
-        if self._opening is None or (self._inside is None and self._opening.done()):
+        """Load the pages; if that has failed, again after a pause: requests without a session come here, too."""
+        has_failed = self._opening is not None and self._opening.done() and self._inside is None
+        may_retry = asyncio.get_running_loop().time() >= self._failed_at + RETRY_SECONDS
+        if self._opening is None or (has_failed and may_retry):
             self._opening = asyncio.create_task(self._open())
         return self._opening
 
@@ -165,7 +172,8 @@ class House:
         try:
             inside = await run_in_threadpool(self._load)
             self._inside = await inside.open(self._stack)
-        except Exception:  # whoever comes next tries again
+        except Exception:
+            self._failed_at = asyncio.get_running_loop().time()
             log.exception("the page could not be loaded; the rest of the server goes on")
 
     async def _at_the_door(self, request: Request, path: str) -> Response:

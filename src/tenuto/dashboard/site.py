@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Hashable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from tenuto.dashboard.own_pages import guard_sockets, guarded_uploads
 from tenuto.dashboard.shared import Shared
 from tenuto.server.auth import Gate
 from tenuto.server.platform import Platform
+from tenuto.server.refusal_log import OneLineAMinute
 from tenuto.store.base import Token
 
 T = TypeVar("T")
@@ -61,6 +63,7 @@ class Site:
             show_welcome_message=False,
         )
         guard_sockets(core.sio)
+        _shorten_socket_errors()
         pages.on_page_exception(out_of_order)
         pages.add_exception_handler(404, nowhere)
         await stack.enter_async_context(shell.router.lifespan_context(shell))
@@ -86,3 +89,12 @@ class Site:
     async def once(self, key: Hashable, ask: Callable[[], Awaitable[T]], seconds: float = 1.0) -> T:
         """An answer that is the same for everybody, asked for once for all pages."""
         return await self.shared.get(key, ask, seconds)
+
+
+def _shorten_socket_errors() -> None:
+    """Let broken messages of browsers cost one line a minute; engine.io logs a traceback for each, and twice."""
+    for name in ("engineio.server", "socketio.server"):
+        log = logging.getLogger(name)
+        log.addFilter(OneLineAMinute())
+        for handler in list(log.handlers):  # its own, besides those of the root logger
+            log.removeHandler(handler)

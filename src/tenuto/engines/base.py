@@ -36,6 +36,8 @@ class NodeSeen:
     """Where its supervisor listens for others: `host:port`."""
     memory: tuple[float | None, ...] = ()
     """The part of each slot's memory that is in use, from 0 to 1; None or nothing where nobody can tell."""
+    problem: str = ""
+    """Why its supervisor can start no worker; empty if it can."""
 
 
 @dataclass(frozen=True, slots=True)

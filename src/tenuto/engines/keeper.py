@@ -151,6 +151,9 @@ def _command(node: LocalNode, way_in: WayIn) -> tuple[str, ...]:
 
 def _spawn(watched: _Watched) -> ProcessIdentity | None:
     """Start a supervisor in a session of its own, so that no key pressed here reaches it."""
+    watched.node.directory.mkdir(
+        mode=0o700, parents=True, exist_ok=True
+    )  # it may have been deleted meanwhile
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     pid = os.posix_spawn(
         watched.argv[0],

@@ -25,6 +25,7 @@ from tenuto.wire.node import Hello, Orders, Report
 from tenuto.wire.status import Stage
 from tenuto.wire.worker import CrewOrder, WorkerId, WorkerOrder, WorkerSeen, WorkerState
 
+_MOST_PROBLEM_CHARACTERS = 500
 _MOST_ORDERED = 100_000
 """Workers of which is remembered on which node they were ordered; what is older is in the store."""
 _TRAINS = tuple(stage.name.lower() for stage in (Stage.TRAINING, Stage.MEETING, Stage.FINISHED))
@@ -45,6 +46,7 @@ class _Node:
     """Workers that were reported to have ended since somebody looked last, even if they are forgotten there already."""
     ports: tuple[int, ...] = ()
     memory: tuple[float | None, ...] = ()
+    problem: str = ""
     news: bool = True
     """Whether its next report tells something new, whatever it contains."""
     leaving: bool = False
@@ -65,6 +67,7 @@ class _Node:
             labels=self.hello.labels,
             peer=self.hello.peer,
             memory=self.memory,
+            problem=self.problem,
         )
 
 
@@ -195,9 +198,10 @@ class LocalEngine:
             node = self._speaking(report.node, report.session)
             self._alive(node, now)
             news = node.news or _outline(workers) != _outline(node.workers or {})
-            news = news or report.memory != node.memory
+            problem = report.problem[:_MOST_PROBLEM_CHARACTERS]
+            news = news or report.memory != node.memory or problem != node.problem
             node.workers, node.ports, node.news = workers, report.ports, False
-            node.memory = report.memory
+            node.memory, node.problem = report.memory, problem
             node.ended |= {
                 worker.id: worker for worker in report.workers if worker.state is WorkerState.EXITED
             }

@@ -23,9 +23,10 @@ from pydantic import ValidationError
 
 from tenuto.client_connection import mark_authenticated
 from tenuto.engines.local import LocalEngine
-from tenuto.engines.node_limits import RequestRate, bounded, check_hello, check_name
+from tenuto.engines.node_limits import LAST_MOMENT, RequestRate, bounded, check_hello, check_name
+from tenuto.engines.node_uploads import BodyReader, SampleQueue
 from tenuto.engines.questions import Questions
-from tenuto.errors import InputInvalid, NotAllowed, TenutoError, Told, Unreachable
+from tenuto.errors import InputInvalid, NotAllowed, TenutoError, Told
 from tenuto.settings import Settings
 from tenuto.wire.codec import decode, encode
 from tenuto.wire.node import (
@@ -62,12 +63,6 @@ ANSWER_BYTES = 256 << 10
 """Bytes of the largest answer to a question."""
 LARGE_BODY_BYTES = 16 << 10
 """A larger message is read in a thread."""
-TAKERS = 2
-"""Uploads of samples that are taken in at a time: it is work for the processor, so more would not be faster."""
-MOST_WAITING = 200
-"""Uploads of samples that may be under way."""
-LAST_MOMENT = 4e9
-"""Of a clock that may be wrong, but is one."""
 LARGEST = 1 << 63
 """Whole numbers of samples are smaller; larger ones could not be made floats by those who tell them on."""
 LONGEST_WAIT = 60.0
@@ -131,13 +126,6 @@ class ProtocolRefused(Told):
     http_status = 426
 
 
-class TooLarge(Told):
-    """The body is larger than it may be."""
-
-    code = "too_large"
-    http_status = 413
-
-
 def node_router(
     engine: LocalEngine,
     logs: LogSink,
@@ -188,26 +176,27 @@ class _Desk:
         """Nodes that reported a worker which was never ordered there: said once of each."""
         self._samples = samples
         self._largest = settings.serving.max_body
-        self._takers = asyncio.Semaphore(TAKERS)
-        self._taking = 0
+        self._bodies = BodyReader()
+        self._sample_queue = SampleQueue()
         self._welcome = Welcome(
             heartbeat=settings.nodes.heartbeat,
             dead_man=settings.nodes.dead_man,
             spool_bytes=settings.logs.spool_bytes,
             sample_every=settings.monitor.period if samples is not None else 0.0,
             upload_every=settings.monitor.upload,
+            inherit=settings.workers.inherit,
         )
 
     async def join(self, request: Request) -> Response:
         """A machine becomes a node: it has the token for joining, and gets a credential of its own."""
-        join = _read(Join, await _body(request, SMALL_BYTES))
+        join = _read(Join, await self._body(request, SMALL_BYTES))
         check_name(join.node)
         credential = await run_in_threadpool(self._authority.join, join.node)
         return _json(Joined(credential=credential))
 
     async def renew(self, request: Request) -> Response:
         """A node replaces its credential."""
-        renew = _read(Renew, await _body(request, SMALL_BYTES))
+        renew = _read(Renew, await self._body(request, SMALL_BYTES))
         caller = self._checked(request, renew.node)
         if caller.leave:
             raise NotYours(
@@ -218,7 +207,7 @@ class _Desk:
 
     async def hello(self, request: Request) -> Response:
         """A supervisor introduces itself."""
-        hello = await _read_soon(Hello, await _body(request, self._largest))
+        hello = await _read_soon(Hello, await self._body(request, self._largest))
         caller = self._checked(request, hello.node)
         check_hello(hello)
         self._engine.hello(hello)
@@ -233,7 +222,7 @@ class _Desk:
 
     async def report(self, request: Request) -> Response:
         """A supervisor tells all it sees."""
-        report = await _read_soon(Report, await _body(request, self._largest))
+        report = await _read_soon(Report, await self._body(request, self._largest))
         caller = self._checked(request, report.node)
         self._engine.heard(report.node, report.session)
         report = await self._own_workers(bounded(report))
@@ -260,6 +249,11 @@ class _Desk:
 
     def _not_assigned(self, node: str, workers: Sequence[WorkerId]) -> set[WorkerId]:
         return {worker for worker in workers if not self._authority.was_assigned(node, worker)}
+
+    async def _body(self, request: Request, most_bytes: int) -> bytes:
+        """The whole body; those of machines that are about to join have a share together."""
+        caller: Admitted | None = getattr(request.state, "node", None)
+        return await self._bodies.read(request, most_bytes, caller.node if caller else "")
 
     def _checked(self, request: Request, node: str, *, counts: bool = True) -> Admitted:
         """The caller, who must speak for this node and not too often; uploads are limited by their size instead."""
@@ -329,28 +323,23 @@ class _Desk:
                 code="not_your_worker",
                 remedy="A node keeps only logs of workers that it was told to start",
             )
-        data = await _body(request, LOG_CHUNK)
+        data = await self._body(request, LOG_CHUNK)
         return _json(Stored(next=await run_in_threadpool(self._logs.append, whose, offset, data)))
 
     async def samples(self, request: Request) -> Response:
         """Take in what a node's sampler has seen.
 
-        Few at a time, and of the others only so many wait: whatever keeps the history from taking samples in, there
-        are threads left for everything else. Supervisors keep what was not taken.
+        Few at a time, and of the others a few of each node wait: whatever keeps the history from taking samples in,
+        there are threads left for everything else, and no node takes the turn of another. An upload that has not come
+        wholly does not wait for a turn. Supervisors keep what was not taken.
         """
         if self._samples is None:
             return _json(Sampled(kept=None))
-        if self._taking >= MOST_WAITING:
-            raise Unreachable("too many samples wait already", code="busy", remedy="Try again soon")
-        self._taking += 1
-        try:
-            body = await _body(request, SAMPLES)
-            async with self._takers:
-                told = await run_in_threadpool(_read, Samples, body)
-                self._checked(request, told.node, counts=False)
-                return _json(await run_in_threadpool(self._take, self._samples, told))
-        finally:
-            self._taking -= 1
+        body = await self._body(request, SAMPLES)
+        async with self._sample_queue.turn(request.state.node.node, len(body)):
+            told = await run_in_threadpool(_read, Samples, body)
+            self._checked(request, told.node, counts=False)
+            return _json(await run_in_threadpool(self._take, self._samples, told))
 
     def _take(self, sink: SampleSink, told: Samples) -> Sampled:
         self._engine.heard(told.node, told.session)
@@ -364,7 +353,7 @@ class _Desk:
 
     async def answers(self, request: Request) -> Response:
         """A node says how it finds itself."""
-        answer = await _read_soon(Answer, await _body(request, ANSWER_BYTES))
+        answer = await _read_soon(Answer, await self._body(request, ANSWER_BYTES))
         self._checked(request, answer.node)
         self._engine.heard(answer.node, answer.session)
         self._questions.answer(answer)
@@ -372,7 +361,7 @@ class _Desk:
 
     async def probe(self, request: Request, give: Annotated[int, Query(ge=0, le=PROBE)] = 0) -> Response:
         """Take what comes and give as much as is wanted: the supervisor has a watch in its hand."""
-        await _body(request, PROBE)
+        await self._body(request, PROBE)
         headers = {TIME: f"{time():.6f}"}
         return Response(bytes(give), media_type="application/octet-stream", headers=headers)
 
@@ -451,16 +440,6 @@ def _check_credential(authority: NodeAuthority) -> Callable[[Request], Coroutine
 def _secret(request: Request) -> str:
     scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
     return secret.strip() if scheme.lower() == "bearer" else ""
-
-
-async def _body(request: Request, largest: int) -> bytes:
-    """The whole body, read no further than it may be."""
-    body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > largest:
-            raise TooLarge(f"the body has more than {largest} bytes", remedy="Send it in smaller pieces")
-    return bytes(body)
 
 
 async def _read_soon(kind: type[T], body: bytes) -> T:

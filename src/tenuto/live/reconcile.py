@@ -122,6 +122,10 @@ def _met(node: Node, seen: NodeSeen | None, silent: bool, now: float) -> tuple[N
     if node.state is NodeState.OFFLINE:
         node = replace(node, state=NodeState.ONLINE, heard_at=now)
         reason = "heard of again"
+    if seen.problem and node.state is NodeState.ONLINE:
+        return replace(node, problem=seen.problem, state=NodeState.DRAINING), seen.problem
+    if node.problem and not seen.problem:
+        return replace(node, problem="", state=NodeState.ONLINE), "its supervisor works again"
     return node, reason
 
 

@@ -42,3 +42,5 @@ class Node:
     heard_at: float = 0.0
     """When it last came online or went offline; not written at every sign of life."""
     labels: Mapping[str, str] = field(default_factory=dict)
+    problem: str = ""
+    """Why its supervisor can start no worker, for which the platform drains it; empty if it can."""

@@ -10,17 +10,21 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketDisconnect
 
 from tenuto.errors import Busy, TenutoError, Told
+from tenuto.server.refusal_log import RefusalLog
 from tenuto.wire.json_limits import MAX_DEPTH
 from tenuto.wire.problems import MAX_PROBLEMS, Problem, invalid, problems_in
 from tenuto.wire.replies import ErrorOut
 
 log = logging.getLogger(__name__)
+clients_log = logging.getLogger("tenuto.clients")
 WEBSOCKET_REFUSED = 4401
 """The close code of a websocket that is not allowed; below 5000 applications choose their own."""
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -242,14 +246,22 @@ def body_too_large(limit: str) -> Refused:
 
 
 class Incidents:
-    """The last resort: what nobody foresaw is logged under a number, and the client is told that number."""
+    """The outermost handler of errors.
+
+    An exception that was not foreseen is logged under a number, which the client gets. A client that goes away before
+    its request is complete is no error of the server: it ends the handling of that request, and costs one line per
+    address and minute, whichever route reads the body.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+        self.aborted = RefusalLog(
+            clients_log, event="%s went away before it was answered: %s", level=logging.INFO
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Watch over one request."""
-        if scope["type"] != "http":
+        """Handle the errors of one request or websocket."""
+        if scope["type"] not in ("http", "websocket"):
             return await self.app(scope, receive, send)
         begun = False
 
@@ -258,18 +270,44 @@ class Incidents:
             begun = True
             await send(message)
 
+        what = f"{scope.get('method', 'websocket')[:16]} {scope['path'][:100]}"
         try:
-            await self.app(scope, receive, watched)
-        except ClientDisconnect:  # nobody is left to be answered
-            log.debug("a client went away during %s %s", scope["method"], scope["path"])
+            await self.app(scope, _whole_body(scope, receive), watched)
+        except (ClientDisconnect, WebSocketDisconnect):
+            client = scope.get("client")
+            self.aborted.note(str(client[0]) if client else "an unknown address", what)
         except Exception:
+            if scope["type"] == "websocket":
+                raise  # the HTTP server logs it and closes the websocket
             incident = secrets.token_hex(4)
-            log.exception("incident %s: %s %s", incident, scope["method"], scope["path"])
+            log.exception("incident %s: %s", incident, what)
             if begun:
                 raise
             remedy = f"Look for incident {incident} in the server's log and report it"
             error = Refused(f"something went wrong here: incident {incident}", code="internal", remedy=remedy)
             await error_response(error)(scope, receive, send)
+
+
+def _whole_body(scope: Scope, receive: Receive) -> Receive:
+    """The messages of a request; raises ClientDisconnect if the client goes away in the middle of the body.
+
+    Without it an application that does not look at the kind of a message takes half of a body for the whole.
+    """
+    headers = Headers(scope=scope)
+    if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
+        return receive
+    more = True
+
+    async def receive_whole() -> Message:
+        nonlocal more
+        message = await receive()
+        if message["type"] == "http.request":
+            more = message.get("more_body", False)
+        elif more and message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        return message
+
+    return receive_whole
 
 
 def _sendable(text: str) -> str:

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from tenuto.errors import TenutoError
-from tenuto.model.job import Job
 from tenuto.model.phase import ENDED
 from tenuto.server.event_retention import Budget
 from tenuto.settings import Quotas
-from tenuto.store.base import Attempt, Store
+from tenuto.store.base import Attempt, Store, Tx
 from tenuto.store.file_quota import JobUse, plan_cuts
 from tenuto.store.job_files import JobFiles
 from tenuto.store.logs import LogStore
@@ -123,16 +122,16 @@ class FileRetention:
         self._ended = {job: end for job, end in self._ended.items() if job in sizes}
         unknown = iter([job for job in sizes if job not in self._ended])
         while some := list(islice(unknown, JOBS_AT_ONCE)):
-            found = self.store.read(lambda tx: {job: tx.job(job) for job in some})
-            self._ended |= {name: end for name, job in found.items() if (end := _end_of(job)) is not None}
+            found = self.store.read(lambda tx: {job: _end_of(tx, job) for job in some})
+            self._ended |= {job: end for job, end in found.items() if end is not None}
 
     def _cut(self, job: str, wanted: int, budget: Budget) -> int:
         """Remove files of a job; what is wrong with them stops no other job's removal."""
         if not budget.take():
             return 0
         try:
-            known, attempts = self.store.read(lambda tx: (tx.job(job), tx.attempts(job)))
-            if known is None:
+            is_known, attempts = self.store.read(lambda tx: (_is_known(tx, job), tx.attempts(job)))
+            if not is_known:
                 size = self.kept.files.measure().get(job, 0)
                 self.kept.remove(job)
                 return size
@@ -159,8 +158,14 @@ class FileRetention:
         return gone
 
 
-def _end_of(job: Job | None) -> float | None:
-    """When a job ended; None if it lives."""
-    if job is None:
-        return _UNKNOWN_JOB_ENDED_AT
-    return job.ended_at if job.phase in ENDED else None
+def _is_known(tx: Tx, job: str) -> bool:
+    """Whether the store has a job, be its record readable or not."""
+    return tx.job(job) is not None or tx.unreadable_job(job) is not None
+
+
+def _end_of(tx: Tx, job: str) -> float | None:
+    """When a job ended; None if it lives. One whose record cannot be read may live."""
+    record = tx.job(job)
+    if record is None:
+        return _UNKNOWN_JOB_ENDED_AT if not _is_known(tx, job) else None
+    return record.ended_at if record.phase in ENDED else None

@@ -98,9 +98,9 @@ def _put(here: Platform, who: str, name: str, state: NodeState) -> NodeOut:
 
     def act(tx: Tx) -> NodeOut:
         node = node_called(tx, name)
-        if node.state is not state:
+        if node.state is not state or node.problem:
             _reachable(node)
-            tx.put_node(replace(node, state=state))
+            tx.put_node(replace(node, state=state, problem=""))  # it stays drained when its problem is over
             tx.add_event(
                 Event(
                     kind="node",

@@ -358,6 +358,7 @@ class SqlTx:
             self._change(sql.REMOVE_META, {"wanted": key})
         else:
             self._put(tables.meta, {"key": key, "value": text})
+        self._readable_again(tables.meta, key)
 
     def token(self, digest: str) -> Token | None:
         row = self._run(sql.TOKEN, {"wanted": digest}).fetchone()

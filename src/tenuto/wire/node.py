@@ -111,6 +111,8 @@ class Welcome:
     """Seconds between two samples; 0 for none."""
     upload_every: float = 2.0
     """Seconds between two uploads of samples."""
+    inherit: str = ""
+    """Names of the supervisor's variables that workers inherit besides the usual ones, with blanks between them."""
     renew: bool = False
     """Whether the node shall replace its credential now."""
 
@@ -126,6 +128,8 @@ class Report:
     """Free a moment ago."""
     memory: tuple[float | None, ...] = ()
     """The part of each slot's memory that is in use, from 0 to 1; None for a slot of which nobody can tell."""
+    problem: str = ""
+    """Why the supervisor can start no worker; empty if it can."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -255,6 +255,8 @@ class NodeOut(Answer):
     joined_at: str
     heard_at: str
     labels: dict[str, str]
+    problem: str = ""
+    """Why the node's supervisor can start no worker, for which the platform drains it; empty if it can."""
     occupied: OccupiedOut
     usage: UsageOut | None = None
     """Null if the node is offline, or nothing was sampled yet."""

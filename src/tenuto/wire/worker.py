@@ -51,7 +51,7 @@ class WorkerOrder:
     """The node's slot that it takes; the workers that are there now must have gone first, unless both share."""
     argv: tuple[str, ...]
     env: Mapping[str, str]
-    """Added to the supervisor's own environment; an empty value is set as such."""
+    """Added to what workers inherit of the supervisor's environment; an empty value is set as such."""
     cwd: str = ""
     """The supervisor's own, if empty."""
     path_first: str = ""

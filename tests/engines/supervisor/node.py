@@ -55,7 +55,8 @@ class Desk:
     """The server's end; it can go down, and come back on the same port or another one."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+        inherit = f"{settings.workers.inherit} {MARK}"  # by which a test finds the processes of its node
+        self.settings = replace(settings, workers=replace(settings.workers, inherit=inherit))
         self.term = 0
         self.port = 0
         self._bell = threading.Condition()

@@ -12,6 +12,7 @@ from typing import Any
 
 from tenuto.engines.supervisor.converge import Held
 from tenuto.engines.supervisor.crews.eviction import tell_of_loss, tell_of_problem
+from tenuto.engines.supervisor.leftovers import kill_leftovers, kill_orphans
 from tenuto.engines.supervisor.limits import over_limit
 from tenuto.engines.supervisor.records import Records
 from tenuto.engines.supervisor.shim.processes import children_by_parent
@@ -40,7 +41,10 @@ class Crew:
         self._workers: dict[WorkerId, Worker] = {}
         self._watched: dict[int, Worker] = {}
         self._memory_at = math.inf
-        for files in records.workers():
+        found = list(records.workers())
+        if orphans := kill_orphans(records.directory / "workers", {files.name for files in found}):
+            log.warning("processes of workers whose records were deleted are killed: %s", orphans)
+        for files in found:
             try:
                 worker = adopt(records, files)
             except Exception:
@@ -97,6 +101,12 @@ class Crew:
         for worker in self:
             if worker.end is None and not worker.stopping:
                 worker.stop(reason, message, worker.order.grace)
+
+    def kill_unknown(self) -> None:
+        """Kill workers whose shim has not said yet who it is, and cannot say it any more; the shim then ends."""
+        for worker in self:
+            if worker.end is None and worker.running is None:
+                kill_leftovers(worker.files.directory / "report", None)
 
     def forget(self, id: WorkerId) -> None:  # noqa: A002
         """Delete what is left of a worker."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from tenuto.engines.supervisor.worker_files import Running
@@ -20,6 +21,35 @@ def kill_leftovers(report: Path, running: Running | None) -> bool:
         except OSError:
             continue  # gone meanwhile, or not ours to kill: it is found again until it has gone
     return not left
+
+
+def kill_orphans(workers: Path, known: Collection[str]) -> list[int]:
+    """Kill the processes of workers without a record; returns their ids.
+
+    They belong to workers of an earlier supervisor of the same directory whose record was deleted: no supervisor will
+    look after them. `workers` is the directory of all records, `known` are the names of those that are there.
+    """
+    found = [pid for pid, name in marked_processes(workers) if name not in known]
+    for pid in found:
+        with suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+    return found
+
+
+def marked_processes(workers: Path) -> Iterator[tuple[int, str]]:
+    """Every living process of a worker with a record below a directory, deleted or not, with the record's name."""
+    before, after = os.fsencode(f"{env.REPORT}={workers}/"), b"/report"
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            variables = (entry / "environ").read_bytes().split(b"\0")
+            state = (entry / "stat").read_bytes().rpartition(b")")[2].split()[0]
+        except (OSError, IndexError):
+            continue  # gone meanwhile, or another user's
+        marks = [line for line in variables if line.startswith(before) and line.endswith(after)]
+        if marks and state not in (b"Z", b"X"):
+            yield int(entry.name), os.fsdecode(marks[0][len(before) : -len(after)])
 
 
 def _leftovers(mark: bytes, running: Running | None) -> Iterator[int]:

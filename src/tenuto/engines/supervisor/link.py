@@ -91,12 +91,14 @@ class Link:
         with self._changed:
             self._changed.notify_all()
 
-    def publish(self, workers: tuple[WorkerSeen, ...], ports: tuple[int, ...], memory: Parts = ()) -> int:
+    def publish(
+        self, workers: tuple[WorkerSeen, ...], ports: tuple[int, ...], memory: Parts = (), problem: str = ""
+    ) -> int:
         """Have this told as soon as possible, instead of what was not told yet; returns its number."""
         me = self._hello
         with self._changed:
             self._report = Report(
-                node=me.node, session=me.session, workers=workers, ports=ports, memory=memory
+                node=me.node, session=me.session, workers=workers, ports=ports, memory=memory, problem=problem
             )
             self._published += 1
             self._changed.notify_all()

@@ -53,6 +53,8 @@ class State:
     dead_man: float | None = None
     spool_bytes: int = 256 << 20
     heartbeat: float = 2.0
+    inherit: str = ""
+    """Names of variables that workers inherit besides the usual ones (`worker_environment`)."""
     session: str = ""
     slots: tuple[Slot, ...] = ()
     """What the node had to offer when a supervisor last looked."""
@@ -101,6 +103,20 @@ class Records:
     def close(self) -> None:
         """Let another supervisor have the directory."""
         os.close(self._lock)
+
+    def is_lost(self) -> bool:
+        """Whether the directory was deleted, moved or replaced: the lock that is held is not the one in it any more.
+
+        A disk that cannot be read now says nothing about that.
+        """
+        ours = os.fstat(self._lock)
+        try:
+            there = (self.directory / "lock").lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except OSError:
+            return False
+        return (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino)
 
     def remember(self, **changes: Any) -> None:
         """Change the state, on disk before anything is done about it."""

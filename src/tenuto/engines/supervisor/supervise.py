@@ -34,8 +34,9 @@ from tenuto.engines.supervisor.sampling.sampling import Sampling
 from tenuto.engines.supervisor.server import Server
 from tenuto.engines.supervisor.upload import Uploads
 from tenuto.engines.supervisor.warm.pool import WarmPool, WarmSettings
-from tenuto.engines.supervisor.worker import Worker, inherited
-from tenuto.errors import TenutoError
+from tenuto.engines.supervisor.worker import Worker
+from tenuto.engines.supervisor.worker_environment import worker_variables
+from tenuto.errors import Conflict, TenutoError
 from tenuto.wire import env
 from tenuto.wire.node import Hello, Orders, Question, Welcome
 from tenuto.wire.status import Stage
@@ -70,7 +71,7 @@ class Supervisor:
         self._link = Link(server, hello, self._deliver)
         self._answering = Answering(server, hello, records.directory)
         self._uploads = Uploads(server, hello, self.wake)
-        self._pool = WarmPool(inherited(), warm)
+        self._pool = WarmPool(worker_variables(os.environ, records.state.inherit), warm)
         self._crew = Crew(records, self._uploads, self._bell, self._pool)
         self._ports = FreePorts()
         self._sampling = Sampling(server, hello)
@@ -83,9 +84,11 @@ class Supervisor:
         self._ended = self._leaving = self._welcomed = False
         self._left = False
         self._refusal: TenutoError | None = None
+        self._problem = ""
+        """Why no worker can be started here; the supervisor ends as soon as the server knows and no worker runs."""
         self._complaint = ""
         """What the server said last instead of welcoming us."""
-        self._told: tuple[tuple[WorkerSeen, ...], Parts] | None = None
+        self._told: tuple[tuple[WorkerSeen, ...], Parts, str] | None = None
         self._published = self._received = 0
         self._tell_at = 0.0
 
@@ -164,15 +167,19 @@ class Supervisor:
         self._sampling.heed(welcome)
         try:
             self._records.remember(
-                heartbeat=welcome.heartbeat, dead_man=welcome.dead_man, spool_bytes=welcome.spool_bytes
+                heartbeat=welcome.heartbeat,
+                dead_man=welcome.dead_man,
+                spool_bytes=welcome.spool_bytes,
+                inherit=welcome.inherit,
             )
         except OSError as error:
             log.warning("the server's settings cannot be kept: %s", error)
+        self._pool.use_variables(worker_variables(os.environ, self._records.state.inherit))
 
     def _obey(self, orders: Orders) -> None:
         """Take over what is wanted; remembered on disk first, so that no older order is obeyed after a restart."""
         state = self._records.state
-        if orders.term == 0:
+        if orders.term == 0 or self._problem:
             return
         if (orders.term, orders.version) < (state.term, state.version):
             log.warning(
@@ -205,7 +212,7 @@ class Supervisor:
     # what is done
 
     def _converge(self) -> None:
-        if self._wanted is None:
+        if self._wanted is None or self._problem:
             return
         now = time.monotonic()
         held = self._crew.held(self._received, lambda id: self._crews.keeps(id, now))  # noqa: A006
@@ -248,7 +255,31 @@ class Supervisor:
             message = f"the server was away for more than {self._records.state.dead_man:g} s"
             self._crew.stop_all(ExitReason.DEAD_MAN, message)
 
+    def _mind_directory(self) -> None:
+        """Stop working if the records are gone: nothing that is done now could be known to the next supervisor."""
+        if self._problem:
+            self._crew.kill_unknown()
+        if self._problem or not self._records.is_lost():
+            return
+        self._problem = f"the directory of its supervisor, {self._records.directory}, was deleted or replaced"
+        log.error("%s; all workers are stopped, then the supervisor ends", self._problem)
+        self._refusal = Conflict(
+            self._problem,
+            code="directory_lost",
+            remedy="Let no job write there. Start the supervisor again; tenuto up does so by itself",
+        )
+        self._waiting = ()
+        self._crew.stop_all(ExitReason.STOPPED, self._problem)
+
+    def _everything_is_told(self) -> bool:
+        """Whether the server knows the problem, and how every worker ended."""
+        ends = [worker.shown for worker in self._crew]
+        return all(0 < number <= self._received for number in ends) and self._received >= self._published
+
     def _may_leave(self) -> bool:
+        if self._problem and self._crew.all_gone:
+            self._ended = self._ended or self._everything_is_told() or self._server.silence >= _FAREWELL
+            return False
         if not self._leaving or not self._crew.all_gone:
             return False
         everything_told = not any(self._crew) and self._received >= self._published
@@ -262,13 +293,16 @@ class Supervisor:
         now = time.monotonic()
         due = now >= self._tell_at
         if due:
+            self._mind_directory()
             self._crew.look_around()
         seen, memory = self._seen(), self._memory.parts
-        outline = (tuple(_outline(worker) for worker in seen), memory)
+        outline = (tuple(_outline(worker) for worker in seen), memory, self._problem)
         if not due and outline == self._told:
             return
         self._told = outline
-        self._published = self._link.publish(seen, self._ports.offer(self._used_ports()), memory)
+        self._published = self._link.publish(
+            seen, self._ports.offer(self._used_ports()), memory, self._problem
+        )
         self._tell_at = now + self._records.state.heartbeat
         for worker in self._crew:
             if worker.end is not None and not worker.shown:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from tenuto.engines.supervisor.records import Records
 from tenuto.engines.supervisor.shim.files import boot
 from tenuto.engines.supervisor.warm.call import without_shell
 from tenuto.engines.supervisor.warm.pool import WarmPool
+from tenuto.engines.supervisor.worker_environment import worker_variables
 from tenuto.engines.supervisor.worker_files import Exit, Progress, Running, WorkerFiles, printable
 from tenuto.wire import membership as memberships
 from tenuto.wire.worker import ExitReason, WorkerId, WorkerOrder, WorkerSeen, WorkerState
@@ -34,13 +36,6 @@ _SHIM = Path(shim.__path__[0]) / "__main__.py"
 MOST_PROBLEM_CHARACTERS = 500
 _MOST_GENERATION = 1 << 53
 _MAY_PASS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO)
-_SECRETS = ("TENUTO_TOKEN",)
-"""Variables of the supervisor that are nobody else's business."""
-
-
-def inherited() -> dict[str, str]:
-    """The variables that every process below the supervisor gets."""
-    return {name: value for name, value in os.environ.items() if name not in _SECRETS}
 
 
 class Worker:
@@ -53,6 +48,7 @@ class Worker:
         child: subprocess.Popen[bytes] | None,
         *,
         warm: bool = False,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
         self.files = files
         self.order = order
@@ -66,6 +62,8 @@ class Worker:
         self._child = child
         self._warm = warm
         """Whether a warm server was asked for its shim, which may come to nothing."""
+        self._variables = variables or {}
+        """The environment of its shim, as long as it may have to be started."""
         self._report_stamp = (0, 0)
         self._progress: Progress | None = None
         self.failures = Failures(str(order.id))
@@ -188,7 +186,7 @@ class Worker:
         self._warm = False
         lock = self.files.take_lock()
         if lock is not None:
-            self._child = _start_shim(self.files, lock)
+            self._child = _start_shim(self.files, lock, self._variables)
             if self._child is not None:
                 self.shim_watch = os.pidfd_open(self._child.pid)
 
@@ -271,14 +269,17 @@ def start(records: Records, order: WorkerOrder, pool: WarmPool | None = None) ->
     files = records.add(order)
     lock = files.take_lock()
     assert lock is not None, "a worker is started once"
+    variables = worker_variables(os.environ, records.state.inherit)
     if pool is not None and records.is_set_up(order) and pool.hand_over(order, files.directory, lock):
         os.close(lock)
-        return Worker(files, order, None, warm=True)
-    return Worker(files, order, _start_shim(files, lock))
+        return Worker(files, order, None, warm=True, variables=variables)
+    return Worker(files, order, _start_shim(files, lock, variables))
 
 
-def _start_shim(files: WorkerFiles, lock: int) -> subprocess.Popen[bytes] | None:
-    """Start a shim and let it have the lock."""
+def _start_shim(
+    files: WorkerFiles, lock: int, variables: Mapping[str, str]
+) -> subprocess.Popen[bytes] | None:
+    """Start a shim with these variables, which its worker inherits, and let it have the lock."""
     command = [sys.executable, "-I", "-S", "-X", "utf8", str(_SHIM), str(files.directory), str(lock)]
     try:
         with _new_file(files.directory / "shim.err") as complaints:
@@ -287,7 +288,7 @@ def _start_shim(files: WorkerFiles, lock: int) -> subprocess.Popen[bytes] | None
                 stdin=subprocess.DEVNULL,
                 stdout=complaints,
                 stderr=complaints,
-                env=inherited(),
+                env=dict(variables),
                 pass_fds=(lock,),
                 start_new_session=True,
             )

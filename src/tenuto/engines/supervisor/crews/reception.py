@@ -14,14 +14,15 @@ from urllib.parse import unquote
 from pydantic import ValidationError
 
 from tenuto.engines.supervisor.crews.keys import PeerKeys
+from tenuto.engines.supervisor.crews.peer_connections import MAX_CONNECTIONS, PeerConnection, PeerConnections
 from tenuto.engines.supervisor.crews.words import JOB_HEADER, MOST_BYTES, PATH, Word
 from tenuto.wire.codec import decode
 
 log = logging.getLogger(__name__)
-_PATIENCE = 5.0
-"""Seconds that somebody may take to say what he has to say."""
-_AT_ONCE = 64
-"""So many may speak at the same time; others are turned away, and come again."""
+MAX_THREADS = 4 * MAX_CONNECTIONS
+"""Open connections with and without a secret, and as many that were displaced and are about to end."""
+_WRITE_SECONDS = 5.0
+"""Time in which a peer must take its answer."""
 
 
 class Reception:
@@ -54,27 +55,45 @@ class _Server(ThreadingHTTPServer):
         self.socket = listening
         self.keys = keys
         self.deliver = deliver
-        self._room = threading.BoundedSemaphore(_AT_ONCE)
+        self.connections = PeerConnections()
+        self._thread_slots = threading.BoundedSemaphore(MAX_THREADS)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if self._room.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
+        if not self.connections.open(request, client_address[0]):
             self.shutdown_request(request)
+            return
+        self._thread_slots.acquire()  # those of displaced connections end at once, so it waits hardly ever
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self._thread_slots.release()
+            raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._room.release()
+            self._thread_slots.release()
+
+    def shutdown_request(self, request: Any) -> None:
+        """Forget the connection before its socket is closed, however it ends."""
+        self.connections.remove(request)
+        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Whoever hung up has our leave."""
+        """Do nothing about a peer that closed its connection: it comes again."""
 
 
 class _Handler(BaseHTTPRequestHandler):
-    timeout = _PATIENCE
+    timeout = _WRITE_SECONDS
     server: _Server
+
+    def setup(self) -> None:
+        """Limit the bytes and the whole time of reading; a timeout of the socket begins anew with each piece."""
+        super().setup()
+        self.rfile.close()
+        self.peer: PeerConnection = self.server.connections.of(self.request)
+        self.rfile = self.peer.stream
 
     def do_POST(self) -> None:
         """A word."""
@@ -94,8 +113,10 @@ class _Handler(BaseHTTPRequestHandler):
             return HTTPStatus.LENGTH_REQUIRED
         if int(length) > MOST_BYTES:
             return HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+        if not self.server.connections.authenticate(self.peer):
+            return HTTPStatus.SERVICE_UNAVAILABLE
         try:
-            word = decode(Word, self.rfile.read(int(length)))
+            word = decode(Word, self.peer.read_message(int(length)))
         except ValidationError:
             return HTTPStatus.UNPROCESSABLE_ENTITY
         if word.job != job or not self.server.keys.has(job, word.node):

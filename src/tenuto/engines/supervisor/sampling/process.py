@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from tenuto.engines.supervisor.worker import inherited
+from tenuto.engines.supervisor.worker_environment import without_secrets
 
 PROGRAM = (sys.executable, "-P", "-m", "tenuto.monitor.sampler")
 LONGEST_LINE = 1 << 20
@@ -26,7 +26,7 @@ class SamplerProcess:
             [*program, "--every", f"{every:g}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=inherited(),
+            env=without_secrets(os.environ),
             start_new_session=True,  # Ctrl-C is for the supervisor
         )
         assert self._process.stdin is not None

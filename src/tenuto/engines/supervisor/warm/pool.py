@@ -99,6 +99,12 @@ class WarmPool:
         server.used_at = time.monotonic()
         return server.ready and self._send(server, call, directory, lock)
 
+    def use_variables(self, inherited: Mapping[str, str]) -> None:
+        """Start processes with these variables from now on; servers that have others are ended."""
+        if inherited != self._inherited:
+            self._inherited = inherited
+            self.close()
+
     def mind(self) -> None:
         """Let go of servers that are dead, broken or idle."""
         now = time.monotonic()

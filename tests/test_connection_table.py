@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tenuto.server.connection_table import ConnectionTable
+import pytest
+
+from tenuto.connection_table import ConnectionTable, address_group
 
 
 @dataclass(eq=False)
@@ -94,3 +96,17 @@ def test_nothing_is_left_of_closed_connections() -> None:
     assert len(table) == 0
     assert table.unauthenticated("192.0.2.1") == 0
     assert table._by_address == {}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "together"),
+    [
+        ("192.0.2.1", "192.0.2.2", False),
+        ("2001:db8::1", "2001:db8::ffff:1", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("::ffff:192.0.2.1", "192.0.2.1", True),
+        ("no address", "no address", True),
+    ],
+)
+def test_addresses_of_one_subscriber_are_counted_together(one: str, other: str, together: bool) -> None:
+    assert (address_group(one) == address_group(other)) == together

@@ -2,13 +2,17 @@
 
 A client that sends its request at once is authenticated within milliseconds. So a full table does not refuse the
 newcomer: it closes the oldest connection that has neither a valid token nor a complete request. Connections that a
-stranger opens and leaves open thereby displace each other, and nobody else.
+client opens and leaves open thereby displace each other, and no other client's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Protocol
+
+_CLIENT_PREFIX_BITS = 64
+"""One subscriber of IPv6 commands at least so large a network, so its addresses are counted together."""
 
 
 class Connection(Protocol):
@@ -87,3 +91,16 @@ class ConnectionTable:
         self.remove(oldest)
         oldest.drop()
         return True
+
+
+def address_group(host: str) -> str:
+    """The key under which connections of an address are counted: an IPv4 address or an IPv6 network of 64 bits."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is not None:
+            return str(address.ipv4_mapped)
+        return str(ip_network((int(address), _CLIENT_PREFIX_BITS), strict=False))
+    return host
