@@ -2,7 +2,7 @@
 
 A client that sends its request at once is authenticated within milliseconds. So a full table does not refuse the
 newcomer: it closes the oldest connection that has neither a valid token nor a complete request. Connections that a
-stranger opens and leaves open thereby displace each other, and nobody else.
+client opens and leaves open thereby displace each other, and no other client's.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from tests.engines.serving import Dialler, Server, an_app
 
 from tenuto.engines import node_uploads
 from tenuto.engines.local import LocalEngine
-from tenuto.engines.node_api import LAST_MOMENT
+from tenuto.engines.node_limits import LAST_MOMENT
 from tenuto.engines.node_uploads import TAKERS
 from tenuto.engines.supervisor.sampling.shelf import BATCH_BYTES
 from tenuto.model.node import Slot

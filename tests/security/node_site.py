@@ -23,7 +23,7 @@ from tenuto.server.auth import JOIN, USER, Gate, digest_of
 from tenuto.server.node_credentials import NodeCredentials
 from tenuto.server.platform import Files
 from tenuto.settings import Nodes, Settings
-from tenuto.store.base import Token
+from tenuto.store.base import Store, Token
 from tenuto.store.logs import LogStore
 from tenuto.store.memory import MemoryStore
 from tenuto.store.steps import StepStore
@@ -89,7 +89,7 @@ class Speaker:
 class Site:
     """The server, with its back door."""
 
-    store: MemoryStore
+    store: Store
     engine: LocalEngine
     credentials: NodeCredentials
     app: FastAPI
@@ -128,9 +128,12 @@ def a_hello(name: str, session: str = "s-1") -> Hello:
 
 
 @contextmanager
-def a_site(directory: Path, server: Server, nodes: Nodes | None = None) -> Iterator[Site]:
+def a_site(
+    directory: Path, server: Server, nodes: Nodes | None = None, store: Store | None = None
+) -> Iterator[Site]:
     """A server that knows a user, and a token for joining."""
-    store, clock, engine = MemoryStore(), Clock(), LocalEngine()
+    clock, engine = Clock(), LocalEngine()
+    store = MemoryStore() if store is None else store
     for token in (
         Token(digest=digest_of(JOIN_TOKEN), user="nodes", kind=JOIN),
         Token(digest=digest_of(USER_TOKEN), user=USER_NAME, kind=USER),

@@ -23,7 +23,7 @@ from pydantic import ValidationError
 
 from tenuto.client_connection import mark_authenticated
 from tenuto.engines.local import LocalEngine
-from tenuto.engines.node_limits import RequestRate, bounded, check_hello, check_name
+from tenuto.engines.node_limits import LAST_MOMENT, RequestRate, bounded, check_hello, check_name
 from tenuto.engines.node_uploads import BodyReader, SampleQueue
 from tenuto.engines.questions import Questions
 from tenuto.errors import InputInvalid, NotAllowed, TenutoError, Told
@@ -63,8 +63,6 @@ ANSWER_BYTES = 256 << 10
 """Bytes of the largest answer to a question."""
 LARGE_BODY_BYTES = 16 << 10
 """A larger message is read in a thread."""
-LAST_MOMENT = 4e9
-"""Of a clock that may be wrong, but is one."""
 LARGEST = 1 << 63
 """Whole numbers of samples are smaller; larger ones could not be made floats by those who tell them on."""
 LONGEST_WAIT = 60.0

@@ -27,6 +27,9 @@ MOST_NUMBERS = 50
 MESSAGE_CHARACTERS = 10_000
 TEXT_CHARACTERS = 200
 LARGEST_PORT = 65_535
+LAST_MOMENT = 4e9
+"""Unix seconds of a clock that may be wrong, but is one; far later ones have no calendar."""
+MAX_INTEGER = (1 << 63) - 1
 RATE, BURST = 50.0, 500.0
 """Requests per second and node on average, and at once; a supervisor needs a few per second."""
 _HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]{0,251}[A-Za-z0-9_.])?", re.ASCII)
@@ -86,21 +89,31 @@ def bounded(report: Report) -> Report:
 
 
 def _bounded(worker: WorkerSeen, node: str) -> WorkerSeen:
-    """The worker as one of this node, whatever else it says."""
-    if (
-        worker.node == node
-        and len(worker.message) <= MESSAGE_CHARACTERS
-        and len(worker.data) <= MOST_NUMBERS
-        and len(worker.stage) <= TEXT_CHARACTERS
-    ):
-        return worker
+    """The worker as one of this node, whatever else it says; a number that cannot be one counts as not known."""
     return replace(
         worker,
         node=node,
         message=worker.message[:MESSAGE_CHARACTERS],
-        data=dict(list(worker.data.items())[:MOST_NUMBERS]),
+        data=worker.data
+        if len(worker.data) <= MOST_NUMBERS
+        else dict(list(worker.data.items())[:MOST_NUMBERS]),
         stage=worker.stage[:TEXT_CHARACTERS],
+        slot=_whole(worker.slot),
+        pid=_whole(worker.pid),
+        exit_code=_whole(worker.exit_code),
+        generation=_whole(worker.generation),
+        started_at=_moment(worker.started_at),
+        ended_at=_moment(worker.ended_at),
     )
+
+
+def _whole(number: int | None) -> int | None:
+    """A number that fits everywhere; JSON has integers of any length."""
+    return number if number is not None and 0 <= number <= MAX_INTEGER else None
+
+
+def _moment(seconds: float | None) -> float | None:
+    return seconds if seconds is not None and 0.0 <= seconds < LAST_MOMENT else None
 
 
 def _is_host(text: str) -> bool:

@@ -2,7 +2,7 @@
 
 uvicorn has no limit on the size of headers, on slow clients or on connections per address. Its parser joins the pieces
 of a header one by one, so that the time for an endless header grows with the square of its length. The limits are
-enforced here, on the bytes of a connection and before they are parsed. docs/decisions/0014 tells why.
+enforced here, on the bytes of a connection and before they are parsed. docs/decisions/0014 explains why.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CHECK_SECONDS = 0.5
 LINGER_SECONDS = 2.0
 """Time in which a client may read why it was refused, before its connection is torn down."""
 STALLED_WRITE_SECONDS = 60.0
-"""Time in which a client must take what waits to be sent to it."""
+"""Time in which a client must read part of what waits to be sent: about 48 KiB, between asyncio's marks."""
 MAX_HEADER_FIELDS = 200
 MAX_PIPELINED_REQUESTS = 16
 """Requests that wait on one connection for the answer to the one before."""
@@ -162,6 +162,11 @@ class LimitedProtocol(HttpToolsProtocol):
         self.config.table.remove(self)
         self.app_state = {}  # it held this connection
 
+    def resume_writing(self) -> None:
+        """Note that the client has read part of what waited for it: slow reading is not stalled reading."""
+        super().resume_writing()
+        self._write_stalled_since = None
+
     def data_received(self, data: bytes) -> None:
         """Parse what has come, as far as the limits allow."""
         self._unset_keepalive_if_required()
@@ -262,7 +267,7 @@ class LimitedProtocol(HttpToolsProtocol):
             return
         if self._header_bytes:
             self._refuse(_TOO_SLOW, "its headers took too long")
-        else:  # nothing was asked, so nothing is answered
+        else:  # there is no request that could be answered
             self.transport.close()
 
     def _check_body(self, now: float) -> None:

@@ -34,8 +34,13 @@ from tenuto.wire.worker import WORKER, WorkerId
 
 
 def moment(seconds: float | None) -> str | None:
-    """A time; nothing if there is none."""
-    return None if seconds is None or not isfinite(seconds) else rfc3339(seconds)
+    """A time; nothing if there is none, or none that a calendar has."""
+    if seconds is None or not isfinite(seconds):
+        return None
+    try:
+        return rfc3339(seconds)
+    except (OverflowError, ValueError, OSError):
+        return None
 
 
 def shown_jobs(tx: Tx, jobs: Iterable[Job], now: float) -> list[JobOut]:
