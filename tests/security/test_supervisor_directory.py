@@ -78,6 +78,36 @@ def test_the_next_supervisor_kills_workers_whose_records_are_gone(node: Node) ->
     assert not psutil.pid_exists(pid)
 
 
+@pytest.mark.parametrize("name", ["state.json", "crews/job.json"])
+@pytest.mark.parametrize(
+    "content", [b"[" * 100_000, b"[1]", b"{}", None], ids=["deep", "list", "empty", "pipe"]
+)
+def test_a_supervisor_starts_whatever_is_in_place_of_its_own_notes(
+    node: Node, name: str, content: bytes | None
+) -> None:
+    desk, order = node.desk, an_order()
+    desk.want(order)
+    pid = desk.until_running(order).pid
+    node.kill()
+    file = node.directory / name
+    file.unlink(missing_ok=True)
+    if content is None:
+        os.mkfifo(file)
+    else:
+        file.write_bytes(content)
+
+    node.start()
+
+    desk.until(lambda: _has_state(node.directory / "state.json"))
+    node.come_back()
+    assert desk.until_running(order).pid == pid
+
+
+def _has_state(file: Path) -> bool:
+    """Whether the supervisor has replaced what was put there."""
+    return file.is_file() and b"session" in file.read_bytes()
+
+
 @pytest.fixture
 def platform(tmp_path: Path) -> Iterator[Platform]:
     made = Platform(tmp_path, "--slots", "2", "--start-cost", "0.5")

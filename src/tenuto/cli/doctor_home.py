@@ -103,6 +103,15 @@ def no_server(home: Home) -> Finding:
     if home.is_served():
         told = "one holds the lock of the home, but does not say where it listens yet"
         return Finding(topic="server", name="server", status=Status.WARNING, told=told)
+    last = home.server_file()
+    if last is not None and last.pid is not None:
+        return Finding(
+            topic="server",
+            name="server",
+            status=Status.PROBLEM,
+            told=f"none runs at {last.url}, although one should run: process {last.pid} has ended unexpectedly",
+            remedy="Start one with: tenuto up",
+        )
     return Finding(topic="server", name="server", told="none runs here; tenuto up starts one")
 
 

@@ -69,6 +69,9 @@ def list_nodes(
     columns = WIDE_COLUMNS if wide else COLUMNS
     rows += [(name, "pending", *[UNKNOWN] * (len(columns) - 2)) for name in waiting]
     print_list(table_of(columns, rows))
+    for node in nodes["items"]:
+        if node.get("problem"):
+            say(f"{node['name']} gets no work: {node['problem']}")
     if waiting:
         say(f"Let it take part with: tenuto node approve {waiting[0]}")
 

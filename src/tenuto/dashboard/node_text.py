@@ -21,6 +21,7 @@ def about(node: NodeOut) -> str:
     labels = ", ".join(f"{name}={value}" for name, value in sorted(node.labels.items()))
     rest = [f"address {escape(node.address)}" if node.address else "", escape(labels)]
     rest += [f"joined {moment(node.joined_at)}"]
+    rest += [escape(node.problem)] if node.problem else []
     rest += [f"last heard of {moment(node.heard_at)}"] if node.state == "offline" else []
     return (
         f'<div class="t-figure t-word {TONES.get(node.state, "")}">{escape(node.state)}</div>'

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psutil
 
+from tenuto.atomic_file import temporary_name
 from tenuto.doctor.finding import Finding, Status, size
 from tenuto.doctor.patience import NoAnswer, within
 
@@ -64,7 +65,7 @@ def _use(topic: str, path: Path) -> Finding:
         return _unusable(topic, path, f"cannot be read ({error.strerror})", Status.PROBLEM)
     begun = time.perf_counter()
     try:
-        with tempfile.NamedTemporaryFile(dir=path, prefix=".tenuto-doctor-") as file:
+        with tempfile.NamedTemporaryFile(dir=path, prefix=temporary_name("doctor", ".")) as file:
             file.write(_PIECE)
             file.flush()
             os.fsync(file.fileno())

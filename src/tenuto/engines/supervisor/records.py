@@ -18,6 +18,7 @@ Every file is replaced as a whole; what must outlive a loss of power is flushed 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 import time
@@ -37,6 +38,7 @@ from tenuto.wire.codec import encode
 from tenuto.wire.credential_file import erase_credential
 from tenuto.wire.worker import WorkerOrder
 
+log = logging.getLogger(__name__)
 WHO = "supervisor.json"
 LEFT = "left"
 _SETUPS = 1000
@@ -198,6 +200,10 @@ def _file_name(text: str) -> str:
 
 def _read_state(path: Path) -> State:
     known = set(State.__dataclass_fields__) - {"slots"}
-    told = read_whole(str(path)) or {}
-    slots = tuple(Slot(device=one["device"], kind=one["kind"]) for one in told.get("slots", ()))
-    return State(**{key: value for key, value in told.items() if key in known}, slots=slots)
+    try:
+        told = read_whole(str(path)) or {}
+        slots = tuple(Slot(device=one["device"], kind=one["kind"]) for one in told.get("slots", ()))
+        return State(**{key: value for key, value in told.items() if key in known}, slots=slots)
+    except (OSError, LookupError, TypeError, AttributeError) as error:
+        log.warning("%s cannot be read, so the supervisor begins anew: %s", path, error)
+        return State()

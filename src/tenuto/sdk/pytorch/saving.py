@@ -9,7 +9,6 @@ from typing import Any
 
 import torch
 
-from tenuto.atomic_file import temporary_name
 from tenuto.errors import InputInvalid
 from tenuto.sdk.pytorch.state import TrainingState
 
@@ -43,7 +42,7 @@ def export_model(directory: Path, model: torch.nn.Module) -> Path:
     plain = getattr(model, "module", model)
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / MODEL
-    new = Path(temporary_name(str(path)))
+    new = path.with_suffix(".new")  # always the same: the next export replaces what a killed one left
     _write_tensors(new, plain.state_dict())
     new.chmod(0o666 & directory.stat().st_mode)  # others may read it if they may come here
     new.replace(path)

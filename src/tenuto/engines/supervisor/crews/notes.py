@@ -37,16 +37,9 @@ class CrewNotes:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def all(self) -> list[Note]:
-        """Everything that was written down."""
-        found = (read_whole(str(path)) for path in sorted(self._directory.glob("*.json")))
-        return [
-            Note(
-                decode(CrewOrder, json.dumps(told["order"]).encode()),
-                tuple(memberships.from_json(one) for one in told["memberships"]),
-            )
-            for told in found
-            if told is not None
-        ]
+        """Everything that was written down; what cannot be read is logged and left out."""
+        notes = (_read(path) for path in sorted(self._directory.glob("*.json")))
+        return [note for note in notes if note is not None]
 
     def write(self, note: Note) -> None:
         """Remember a job. If there is no room, the workers are told all the same: they keep it in their directories."""
@@ -65,3 +58,17 @@ class CrewNotes:
 
     def _path(self, job: str) -> Path:
         return self._directory / f"{quote(job, safe='')}.json"
+
+
+def _read(path: Path) -> Note | None:
+    try:
+        written = read_whole(str(path))
+        if written is None:
+            return None
+        return Note(
+            decode(CrewOrder, json.dumps(written["order"]).encode()),
+            tuple(memberships.from_json(one) for one in written["memberships"]),
+        )
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        log.warning("%s is left out, because it cannot be read: %s", path, error)
+        return None
