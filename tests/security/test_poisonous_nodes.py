@@ -85,7 +85,8 @@ def placed(site: Site) -> tuple[Speaker, Controller, WorkerOrder]:
 def test_whatever_a_node_sends_stops_nothing(
     tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tenuto.engines.node_limits.BURST", 1e6)  # a node may not send as fast as this test
+    # A node may not send as fast as this test does.
+    monkeypatch.setattr("tenuto.engines.node_api.REQUESTS_AT_ONCE", 1e6)
     url = f"sqlite:///{tmp_path / 'store.sqlite'}"
     with closing(open_store(url)) as store, a_site(tmp_path, server, store=store) as site:
         node, controller, order = placed(site)
