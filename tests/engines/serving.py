@@ -13,7 +13,8 @@ from fastapi import FastAPI
 from tests.engines.authority import OpenAuthority, credential_of
 
 from tenuto.engines.local import LocalEngine
-from tenuto.engines.node_api import LogSink, NodeAuthority, SampleSink, node_router
+from tenuto.engines.node_access import NodeAuthority
+from tenuto.engines.node_api import LogSink, SampleSink, node_router
 from tenuto.engines.questions import Questions
 from tenuto.settings import Settings
 from tenuto.wire.codec import decode, encode

@@ -8,25 +8,36 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from time import monotonic, time
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import Annotated, Protocol, TypeVar
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
-from fastapi.routing import APIRoute
-from pydantic import ValidationError
 
-from tenuto.client_connection import mark_authenticated
 from tenuto.engines.local import LocalEngine
+from tenuto.engines.node_access import (
+    NodeAuthority,
+    NotYours,
+    check_credential,
+    check_join_token,
+    check_protocol,
+    secret_of,
+)
 from tenuto.engines.node_limits import LAST_MOMENT, bounded, check_hello, check_name
+from tenuto.engines.node_messages import (
+    NodeRoute,
+    json_response,
+    read_message,
+    read_soon,
+    whole_numbers,
+    worker_named,
+)
 from tenuto.engines.node_uploads import BodyReader, SampleQueue
 from tenuto.engines.questions import Questions
-from tenuto.errors import InputInvalid, NotAllowed, TenutoError, Told
+from tenuto.errors import InputInvalid
 from tenuto.request_rate import (
     REQUESTS_AT_ONCE,
     REQUESTS_PER_SECOND,
@@ -35,13 +46,10 @@ from tenuto.request_rate import (
     RequestRate,
 )
 from tenuto.settings import Settings
-from tenuto.wire.codec import decode, encode
 from tenuto.wire.node import (
-    HEADER,
     LOG_CHUNK,
     PREFIX,
     PROBE,
-    PROTOCOL,
     SAMPLES,
     TIME,
     Acknowledged,
@@ -58,7 +66,6 @@ from tenuto.wire.node import (
     Stored,
     Welcome,
 )
-from tenuto.wire.sample import NodeSample
 from tenuto.wire.worker import WorkerId
 
 log = logging.getLogger("tenuto.nodes")
@@ -68,8 +75,6 @@ SMALL_BYTES = 4096
 """Bytes of a body that holds hardly more than a name."""
 ANSWER_BYTES = 256 << 10
 """Bytes of the largest answer to a question."""
-LARGE_BODY_BYTES = 16 << 10
-"""A larger message is read in a thread."""
 LARGEST = 1 << 63
 """Whole numbers of samples are smaller; larger ones could not be made floats by those who tell them on."""
 LONGEST_WAIT = 60.0
@@ -92,47 +97,6 @@ class SampleSink(Protocol):
         ...
 
 
-class NodeAuthority(Protocol):
-    """Knows which credential speaks for which node, and which workers were ordered there."""
-
-    def remembered(self, secret: str) -> Admitted | None:
-        """The node of a credential that was checked a moment ago; does not wait."""
-        ...
-
-    def admitted(self, secret: str) -> Admitted | None:
-        """The node of a credential; None if it is not one. Raises StoreUnavailable, NotAllowed."""
-        ...
-
-    def may_join(self, secret: str) -> bool:
-        """Whether this is the token for joining. Raises StoreUnavailable."""
-        ...
-
-    def join(self, node: str) -> str:
-        """Issue a credential for a new node. Raises Conflict, StoreUnavailable."""
-        ...
-
-    def renew(self, node: str, secret: str) -> str:
-        """Issue another credential for the node that has this one. Raises StoreUnavailable."""
-        ...
-
-    def was_assigned(self, node: str, worker: WorkerId) -> bool:
-        """Whether the worker was ordered on the node, now or earlier. Raises StoreUnavailable."""
-        ...
-
-
-class NotYours(NotAllowed):
-    """A node spoke for another node, or for a worker of another node."""
-
-    http_status = 403
-
-
-class ProtocolRefused(Told):
-    """The supervisor speaks another version of the protocol."""
-
-    code = "protocol"
-    http_status = 426
-
-
 def node_router(
     engine: LocalEngine,
     logs: LogSink,
@@ -145,15 +109,15 @@ def node_router(
     desk = _Desk(engine, logs, authority, settings, questions or Questions(), samples)
     router = APIRouter(
         prefix=PREFIX,
-        route_class=_NodeRoute,
+        route_class=NodeRoute,
         include_in_schema=False,
-        dependencies=[Depends(_check_protocol)],
+        dependencies=[Depends(check_protocol)],
     )
     requests = RequestRate(REQUESTS_PER_SECOND, REQUESTS_AT_ONCE, monotonic)
     uploads = RequestRate(UPLOADS_PER_SECOND, UPLOADS_AT_ONCE, monotonic)
-    may_join = [Depends(_check_join(authority))]
-    joined = [Depends(_check_credential(authority, requests))]
-    uploading = [Depends(_check_credential(authority, uploads))]
+    may_join = [Depends(check_join_token(authority))]
+    joined = [Depends(check_credential(authority, requests))]
+    uploading = [Depends(check_credential(authority, uploads))]
     router.post("/join", dependencies=may_join)(desk.join)
     router.post("/renew", dependencies=joined)(desk.renew)
     router.post("/hello", dependencies=joined)(desk.hello)
@@ -199,26 +163,26 @@ class _Desk:
 
     async def join(self, request: Request) -> Response:
         """A machine becomes a node: it has the token for joining, and gets a credential of its own."""
-        join = _read(Join, await self._body(request, SMALL_BYTES))
+        join = read_message(Join, await self._body(request, SMALL_BYTES))
         check_name(join.node)
         credential = await run_in_threadpool(self._authority.join, join.node)
-        return _json(Joined(credential=credential))
+        return json_response(Joined(credential=credential))
 
     async def renew(self, request: Request) -> Response:
         """A node replaces its credential."""
-        renew = _read(Renew, await self._body(request, SMALL_BYTES))
+        renew = read_message(Renew, await self._body(request, SMALL_BYTES))
         caller = self._checked(request, renew.node)
         self._engine.heard(renew.node, renew.session)
         if caller.leave:
             raise NotYours(
                 f"node {caller.node} was removed", code="not_your_node", remedy="Let it join again"
             )
-        credential = await run_in_threadpool(self._authority.renew, caller.node, _secret(request))
-        return _json(Joined(credential=credential))
+        credential = await run_in_threadpool(self._authority.renew, caller.node, secret_of(request))
+        return json_response(Joined(credential=credential))
 
     async def hello(self, request: Request) -> Response:
         """A supervisor introduces itself."""
-        hello = await _read_soon(Hello, await self._body(request, self._largest))
+        hello = await read_soon(Hello, await self._body(request, self._largest))
         caller = self._checked(request, hello.node)
         check_hello(hello)
         self._engine.hello(hello)
@@ -229,16 +193,16 @@ class _Desk:
             *(hello.address, hello.version),
             extra={"actor": f"node:{hello.node}", "node": hello.node},
         )
-        return _json(replace(self._welcome, renew=caller.renew and not caller.leave))
+        return json_response(replace(self._welcome, renew=caller.renew and not caller.leave))
 
     async def report(self, request: Request) -> Response:
         """A supervisor tells all it sees."""
-        report = await _read_soon(Report, await self._body(request, self._largest))
+        report = await read_soon(Report, await self._body(request, self._largest))
         caller = self._checked(request, report.node)
         self._engine.heard(report.node, report.session)
         report = await self._own_workers(bounded(report))
         version = self._engine.report(report)
-        return _json(Acknowledged(version=version, renew=caller.renew and not caller.leave))
+        return json_response(Acknowledged(version=version, renew=caller.renew and not caller.leave))
 
     async def _own_workers(self, report: Report) -> Report:
         """The report without workers that were never ordered on the node: nothing it says of them counts."""
@@ -309,8 +273,8 @@ class _Desk:
                     while not _newer(orders := look(), term, known):
                         await changed.wait()
                         changed.clear()
-                    return _json(orders)
-        return _json(look())
+                    return json_response(orders)
+        return json_response(look())
 
     async def logs(
         self,
@@ -322,7 +286,7 @@ class _Desk:
     ) -> Response:
         """Keep a piece of a worker's output."""
         self._checked(request, node)
-        whose = _worker(worker)
+        whose = worker_named(worker)
         self._engine.heard(node, session)
         if not self._engine.was_ordered(node, whose) and not await run_in_threadpool(
             self._authority.was_assigned, node, whose
@@ -333,7 +297,7 @@ class _Desk:
                 remedy="A node keeps only logs of workers that it was told to start",
             )
         data = await self._body(request, LOG_CHUNK)
-        return _json(Stored(next=await run_in_threadpool(self._logs.append, whose, offset, data)))
+        return json_response(Stored(next=await run_in_threadpool(self._logs.append, whose, offset, data)))
 
     async def samples(self, request: Request) -> Response:
         """Take in what a node's sampler has seen.
@@ -343,12 +307,12 @@ class _Desk:
         wholly does not wait for a turn. Supervisors keep what was not taken.
         """
         if self._samples is None:
-            return _json(Sampled(kept=None))
+            return json_response(Sampled(kept=None))
         body = await self._body(request, SAMPLES)
         async with self._sample_queue.turn(request.state.node.node, len(body)):
-            told = await run_in_threadpool(_read, Samples, body)
+            told = await run_in_threadpool(read_message, Samples, body)
             self._checked(request, told.node)
-            return _json(await run_in_threadpool(self._take, self._samples, told))
+            return json_response(await run_in_threadpool(self._take, self._samples, told))
 
     def _take(self, sink: SampleSink, told: Samples) -> Sampled:
         self._engine.heard(told.node, told.session)
@@ -356,17 +320,17 @@ class _Desk:
         moments += [moment for gap in told.gaps for moment in (gap.since, gap.until)]
         if not all(0 <= moment < LAST_MOMENT for moment in moments):
             raise InputInvalid("a sample's moment is none", remedy="Send Unix seconds", field="samples.at")
-        if not all(abs(number) < LARGEST for sample in told.samples for number in _whole_numbers(sample)):
+        if not all(abs(number) < LARGEST for sample in told.samples for number in whole_numbers(sample)):
             raise InputInvalid("a number is too large", remedy="Send less than 2^63", field="samples")
         return sink.take(told)
 
     async def answers(self, request: Request) -> Response:
         """A node says how it finds itself."""
-        answer = await _read_soon(Answer, await self._body(request, ANSWER_BYTES))
+        answer = await read_soon(Answer, await self._body(request, ANSWER_BYTES))
         self._checked(request, answer.node)
         self._engine.heard(answer.node, answer.session)
         self._questions.answer(answer)
-        return _json(Acknowledged(version=0))
+        return json_response(Acknowledged(version=0))
 
     async def probe(self, request: Request, give: Annotated[int, Query(ge=0, le=PROBE)] = 0) -> Response:
         """Take what comes and give as much as is wanted: the supervisor has a watch in its hand."""
@@ -379,139 +343,3 @@ def _newer(orders: Orders, term: int, known: int) -> bool:
     if orders.question is not None:
         return True
     return orders.term > 0 and (orders.term, orders.version) != (term, known)
-
-
-class _NodeRoute(APIRoute):
-    """A route whose refusals have the platform's error shape, whatever app it is part of."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handle = super().get_route_handler()
-
-        async def told(request: Request) -> Response:
-            try:
-                return await handle(request)
-            except TenutoError as error:
-                return _refusal(error)
-            except RequestValidationError as error:
-                return _refusal(_invalid(error.errors()[0]))
-
-        return told
-
-
-async def _check_protocol(request: Request) -> None:
-    spoken = request.headers.get(HEADER, "")
-    if spoken != PROTOCOL:
-        raise ProtocolRefused(
-            f"this server speaks version {PROTOCOL} of the node protocol, not {spoken[:20] or 'an unnamed one'}",
-            remedy="Install the same version of tenuto on the node as on the server",
-        )
-
-
-def _check_join(authority: NodeAuthority) -> Callable[[Request], Coroutine[Any, Any, None]]:
-    """What comes before a request to join: the token for joining, which is good for nothing else."""
-
-    async def check(request: Request) -> None:
-        secret = _secret(request)
-        if not secret or not await run_in_threadpool(authority.may_join, secret):
-            raise NotAllowed(
-                "this is not the token with which nodes join",
-                remedy="Start the supervisor with a copy of node-token from the server's home",
-            )
-        mark_authenticated(request.scope)
-
-    return check
-
-
-def _check_credential(
-    authority: NodeAuthority, rate: RequestRate
-) -> Callable[[Request], Coroutine[Any, Any, None]]:
-    """What comes before every request but that to join: the credential, which determines the node, and its rate.
-
-    A credential that was checked a moment ago is not looked up again, and while the store is away those that were
-    checked before are accepted: signs of life must not depend on it, or all nodes would count as lost afterwards.
-    """
-
-    async def check(request: Request) -> None:
-        secret = _secret(request)
-        caller = authority.remembered(secret) if secret else None
-        if caller is None and secret:
-            caller = await run_in_threadpool(authority.admitted, secret)
-        if caller is None:
-            raise NotAllowed(
-                "the credential of the node is missing, unknown or revoked",
-                remedy="Let the machine join again: delete the file credential in the supervisor's directory, "
-                "and start it with a copy of node-token from the server's home",
-            )
-        mark_authenticated(request.scope)
-        rate.count(caller.node)
-        request.state.node = caller
-
-    return check
-
-
-def _secret(request: Request) -> str:
-    scheme, _, secret = request.headers.get("Authorization", "").partition(" ")
-    return secret.strip() if scheme.lower() == "bearer" else ""
-
-
-async def _read_soon(kind: type[T], body: bytes) -> T:
-    """Read a message; a large one in a thread, so that other nodes are answered meanwhile."""
-    if len(body) > LARGE_BODY_BYTES:
-        return await run_in_threadpool(_read, kind, body)
-    return _read(kind, body)
-
-
-def _read(kind: type[T], body: bytes) -> T:
-    try:
-        return decode(kind, body)
-    except ValidationError as error:
-        raise _invalid(error.errors()[0]) from error
-
-
-def _worker(text: str) -> WorkerId:
-    """The worker of a log; its parts become names of files, so none may lead elsewhere."""
-    try:
-        worker = WorkerId.parse(text)
-    except ValueError:
-        worker = None
-    if worker is None or not all(_plain(part) for part in (worker.job, worker.role)):
-        raise InputInvalid(
-            f"{text!r} names no worker", remedy="Write JOB.GENERATION.ROLE.RANK", field="worker"
-        )
-    return worker
-
-
-def _plain(name: str) -> bool:
-    return bool(name) and not name.startswith(".") and not set(name) & {"/", "\0"}
-
-
-def _invalid(first: Any) -> InputInvalid:
-    field = ".".join(str(part) for part in first["loc"])
-    return InputInvalid(
-        f"{field or 'the body'}: {first['msg']}", remedy="See the node protocol", field=field or None
-    )
-
-
-def _refusal(error: TenutoError) -> Response:
-    shape = {
-        "code": error.code,
-        "message": getattr(error, "problem", str(error)),
-        "remedy": error.remedy,
-        "field": error.field,
-    }
-    return JSONResponse(shape, status_code=error.http_status)
-
-
-def _json(value: object) -> Response:
-    return Response(encode(value), media_type="application/json")
-
-
-def _whole_numbers(sample: NodeSample) -> Iterator[int]:
-    """Those of a sample that are known; JSON has them of any length."""
-    found = [sample.ram_used, sample.ram_total, sample.swap_used, sample.swap_total]
-    for disk in sample.disks:
-        found += (disk.used, disk.total)
-    for gpu in sample.gpus:
-        found += (gpu.index, gpu.memory_used, gpu.memory_total)
-        found += (process.memory for process in gpu.processes or ())
-    return (number for number in found if number is not None)

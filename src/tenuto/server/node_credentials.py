@@ -31,7 +31,7 @@ class ApprovalPending(NotAllowed):
 
 @dataclass(frozen=True, slots=True)
 class NodeCredentials:
-    """What the node protocol needs to know about who speaks (`engines.node_api.NodeAuthority`). Thread-safe."""
+    """What the node protocol needs to know about who speaks (`engines.node_access.NodeAuthority`). Thread-safe."""
 
     store: Store
     gate: Gate
