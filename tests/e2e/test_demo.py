@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,23 @@ def test_interrupted_it_leaves_nothing(number: signal.Signals, place: Platform) 
         if demo.poll() is None:
             demo.kill()
             demo.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_whose_exception_was_ignored_still_interrupts(
+    number: signal.Signals, place: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(place.temporary))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(demo_stage, "start_in_background", lambda _: None)
+    monkeypatch.setattr(demo_stage, "connect", lambda **_: nullcontext())
+
+    platform = demo_stage.platform(nodes=1, slots=1)
+    ignored = suppress(KeyboardInterrupt)  # as Python does inside a destructor
+    with pytest.raises(KeyboardInterrupt), platform, ignored:
+        signal.raise_signal(number)
+
+    assert list(place.temporary.glob("tenuto-demo-*")) == []
 
 
 def test_a_server_that_does_not_end_is_killed_and_leaves_nothing(

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 
 import psutil
 
@@ -106,12 +107,25 @@ def _environment(home: Home) -> Iterator[None]:
 
 @contextmanager
 def _signals_raise() -> Iterator[None]:
-    """End in good order when told to by SIGTERM or SIGHUP, as after Ctrl-C."""
+    """End in good order at SIGTERM and SIGHUP, as after Ctrl-C.
 
-    numbers = (signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    Python ignores an exception that a handler raises inside a destructor or a weak reference's callback, for instance
+    during an import. Such a signal is remembered, and raises when the block ends.
+    """
+    received: list[int] = []
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        received.append(number)
+        raise KeyboardInterrupt
+
+    numbers = [signal.SIGTERM, signal.SIGHUP]
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        numbers.append(signal.SIGINT)
+    before = {number: signal.signal(number, interrupt) for number in numbers}
     try:
         yield
+        if received:
+            raise KeyboardInterrupt
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
