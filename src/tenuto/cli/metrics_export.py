@@ -119,8 +119,8 @@ class _Export:
         since, until = (None if one is None else _zoned(one) for one in when)
         if job:
             found = client.job(job)
-            self._name, self.job, (started, ended) = found["id"], found["name"], since_of(found)
-            since, until = since or started, until or ended
+            self._name, self.job = found["id"], found["name"]
+            since, until = since or found["submitted_at"], until or since_of(found)[1]
         asked = {"name": self._name, "since": since, "until": until, "step": step}
         first = client.numbers(self._kind, **asked, points=1, limit=1)
         self._query = {**asked, "since": first["since"], "until": first["until"]}

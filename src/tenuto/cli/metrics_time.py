@@ -33,6 +33,8 @@ RECENT = timedelta(minutes=2)
 """What is called the last value is of this time, not the mean of what a character stands for."""
 AFTERMATH = timedelta(seconds=2)
 """The last numbers of a job are told when it has just ended."""
+BEFORE_START = timedelta(seconds=10)
+"""The first records of a job may be older than the time at which the controller saw that it runs."""
 _UNITS = {"B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40}
 
 
@@ -109,8 +111,10 @@ def look(client: PlainClient, whose: Whose) -> Seen:
 
 
 def since_of(job: Json) -> tuple[str, str | None]:
-    """The time in which a job ran, or waits; its end is within it."""
-    began = job["started_at"] or job["submitted_at"]
+    """The time in which a job ran, or waits; its first records and its end are within it."""
+    began = job["submitted_at"]
+    if job["started_at"]:
+        began = max(parsed(began), parsed(job["started_at"]) - BEFORE_START).isoformat()
     if job["state"] not in ENDED or not job["ended_at"]:
         return began, None
     return began, (parsed(job["ended_at"]) + AFTERMATH).isoformat()

@@ -45,6 +45,17 @@ def test_a_csv_file_has_a_line_for_each_value(job: float) -> None:
     assert told == {"out": "числа.csv", "format": "csv", "subjects": 4, "values": len(rows)}
 
 
+def test_records_older_than_the_start_that_the_controller_saw_are_exported(site: Site, tmp_path: Path) -> None:
+    site.add_job("k1", "рано", started_at=time.time() - 45, phase=Phase.RUNNING)
+    now_and_then(site)  # the first of five records is 50 s old
+    out = tmp_path / "числа.csv"
+
+    ok("metrics", "export", "рано", "--out", str(out))
+
+    losses = [row for row in read_csv(out) if (row["part"], row["name"]) == ("values", "потеря")]
+    assert [float(row["value"]) for row in losses] == [1 / (n + 1) for n in range(5)]
+
+
 def test_a_parquet_file_has_the_same_rows_with_their_types(job: float) -> None:
     ok("metrics", "export", "学习", "--out", "числа.csv")
     ok("metrics", "export", "k1", "--out", "числа.parquet")
