@@ -45,7 +45,9 @@ def test_a_csv_file_has_a_line_for_each_value(job: float) -> None:
     assert told == {"out": "числа.csv", "format": "csv", "subjects": 4, "values": len(rows)}
 
 
-def test_records_older_than_the_start_that_the_controller_saw_are_exported(site: Site, tmp_path: Path) -> None:
+def test_records_older_than_the_start_that_the_controller_saw_are_exported(
+    site: Site, tmp_path: Path
+) -> None:
     site.add_job("k1", "рано", started_at=time.time() - 45, phase=Phase.RUNNING)
     now_and_then(site)  # the first of five records is 50 s old
     out = tmp_path / "числа.csv"
