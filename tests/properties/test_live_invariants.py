@@ -100,8 +100,7 @@ class LivePlatform(RuleBasedStateMachine):
         self.term = 0
         self.joined = 2
         self.gave_up = False
-        """Whether time has passed while nodes were silent, or a silent one was removed: workers there may have been
-        given up."""
+        """Whether time has passed while nodes were silent: workers there may have been given up."""
 
     @initialize(
         policy=st.sampled_from(["elasticflow", "elasticflow", "fifo", "gandiva", "edf-admission"]),
@@ -427,7 +426,6 @@ class LivePlatform(RuleBasedStateMachine):
         def act(tx: Tx) -> None:
             for node in tx.nodes()[2:][-1:]:
                 tx.remove_node(node.name)
-                self.gave_up |= node.name in self.lost
 
         self.here.store.write(act)
 
